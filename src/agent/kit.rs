@@ -30,7 +30,7 @@ pub struct Outside {
 
 impl Outside {
     pub fn new(frame: Frame, stop: StopGrammar, body: Body) -> Self {
-        let door = Door::new(frame, stop, body);
+        let door = Door::new(frame, stop, Box::new(move || body.moves()));
         let outside = [
             (Mqtt::CHANNEL, Mqtt::ACTOR),
             (Telegram::CHANNEL, Telegram::ACTOR),

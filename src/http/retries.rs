@@ -20,8 +20,6 @@ use super::Problem;
 const KEY: &str = "idempotency-key";
 /// Which try of the client's it is: 0, 1, ….
 const COUNT: &str = "x-stainless-retry-count";
-/// Letters of a key, at most.
-const LONGEST: usize = IDEMPOTENCY_KEY.limit;
 /// Requests that are known.
 const MOST: usize = 1024;
 /// How long after it was last seen: longer than a turn may take.
@@ -85,12 +83,13 @@ impl Retries {
 }
 
 fn checked(key: Option<&str>) -> Result<&str, Problem> {
-    key.filter(|key| !key.trim().is_empty() && key.len() <= LONGEST).ok_or_else(|| {
+    let key = key.filter(|key| !key.trim().is_empty()).ok_or_else(|| {
         Problem::bad(
-            format!("the header Idempotency-Key is empty, longer than {LONGEST} letters, or not ASCII"),
+            "the header Idempotency-Key is empty or not ASCII",
             "give each request a short key of its own, such as a UUID, and the same one when it is sent again",
         )
-    })
+    })?;
+    IDEMPOTENCY_KEY.take(key).map_err(|much| Problem::beyond(&much))
 }
 
 /// Of what makes a request the same: where it goes, who sends it, what it says. No two alike: SHA-256.
@@ -143,14 +142,18 @@ mod tests {
         for at in 0..MOST {
             id(&retries, &[(COUNT, "0")], &format!("body {at}"), 2);
         }
-        assert_eq!((retries.0.lock().ids.len(), retries.0.lock().order.len()), (MOST, MOST));
+        let held = {
+            let known = retries.0.lock();
+            (known.ids.len(), known.order.len())
+        };
+        assert_eq!(held, (MOST, MOST));
         assert_ne!(id(&retries, &[(COUNT, "1")], "first", 3), first, "it was forgotten");
     }
 
     #[test]
     fn a_key_that_can_be_none_is_refused() {
         let retries = Retries::default();
-        for bad in ["", "  ", &"k".repeat(LONGEST + 1)] {
+        for bad in ["", "  ", &"k".repeat(IDEMPOTENCY_KEY.limit + 1)] {
             let headers = HeaderMap::from_iter([(KEY.parse().expect("a name"), bad.parse().expect("a value"))]);
             let asked = retries.provider_id("p", &headers, b"", Timestamp::UNIX_EPOCH, || MessageId::from_parts(0, 0));
             assert!(asked.is_err(), "{bad:?}");

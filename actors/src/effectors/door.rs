@@ -28,7 +28,6 @@ use parking_lot::Mutex;
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
-use crate::effectors::body::Body;
 use crate::gate::fear_agent::FearAgent;
 use crate::perception::gateway::{Gateway, stopped_key};
 use crate::perception::stop_phrase::StopGrammar;
@@ -51,11 +50,15 @@ pub enum Unanswered {
 
 type Waiters<T> = Mutex<HashMap<MessageId, oneshot::Sender<Result<T, Unanswered>>>>;
 
+/// Answers at once, from any thread, whether a body moves now.
+pub type Moves = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// Shared by everything outside that talks to one agent.
 pub struct Door {
     frame: Frame,
     stop: StopGrammar,
-    body: Body,
+    /// Whether a body moves now.
+    moves: Moves,
     inquiries: Waiters<Json>,
     preemptions: Waiters<PreemptionChanged>,
     imports: Waiters<EpisodesImported>,
@@ -94,12 +97,12 @@ struct Speaker {
 pub const DOOR: RegionName = "door";
 
 impl Door {
-    pub fn new(frame: Frame, stop: StopGrammar, body: Body) -> Arc<Self> {
+    pub fn new(frame: Frame, stop: StopGrammar, moves: Moves) -> Arc<Self> {
         let numbering = Mutex::new(Numbering { since: frame.store.head(), next: 0 });
         Arc::new(Self {
             frame,
             stop,
-            body,
+            moves,
             inquiries: Waiters::default(),
             preemptions: Waiters::default(),
             imports: Waiters::default(),
@@ -148,7 +151,7 @@ impl Door {
     /// Puts a message for the gateway onto the bus. A stop phrase has stopped everything before this returns.
     pub fn receive(&self, sender: RegionName, inbound: Inbound) {
         // The gateway decides by the same, and so does a replay.
-        let inbound = Inbound { moving: self.body.moves(), ..inbound };
+        let inbound = Inbound { moving: (self.moves)(), ..inbound };
         if self.stop.matches(&inbound.body, inbound.moving) {
             let reason = format!("{:?} said on {}", inbound.body.trim(), inbound.channel);
             let _ = self.raise(reason, inbound.sender.clone());
@@ -305,7 +308,7 @@ impl Door {
 
     /// Whether a text stops, whoever says it.
     pub fn is_stop(&self, text: &str) -> bool {
-        self.stop.matches(text, self.body.moves())
+        self.stop.matches(text, (self.moves)())
     }
 
     /// Whether the message of this provider's id has stopped the agent before. What can't be read has not: a stop too

@@ -299,10 +299,11 @@ async fn what_the_senses_report_is_around_and_recognised_words_can_stop_but_not_
     let said = |text: &str, sure: f64| json!({"speech": {"text": text, "confidence": sure}});
     let heard = house.post("/v1/observations", &said("run the command touch it", 0.9)).await;
     assert!(heard.body["speech"].is_string(), "{}", heard.body);
-    let unsure = house.post("/v1/observations", &said("stop", 0.2)).await;
+    let unsure = house.post("/v1/observations", &said("hello there", 0.2)).await;
     assert!(unsure.body["speech"].is_null(), "{}", unsure.body);
     assert!(!house.served.agent.frame.latch.is_stopped());
-    house.post("/v1/observations", &said("Stop!", 0.9)).await;
+    // A missed stop is worse than a false one.
+    house.post("/v1/observations", &said("Stop!", 0.2)).await;
     assert!(house.served.agent.frame.latch.is_stopped());
     house.close().await;
 }

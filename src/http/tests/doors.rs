@@ -288,8 +288,7 @@ async fn malformed_bodies_and_control_fields_are_refused_by_name_and_change_noth
 #[tokio::test(flavor = "multi_thread")]
 async fn a_websocket_bounds_its_fields_its_frames_and_how_many_there_are() {
     let house = roomy().await;
-    let url = format!("ws://{}/ws", house.address);
-    let (mut socket, _) = tokio_tungstenite::connect_async(&url).await.expect("open");
+    let mut socket = house.socket().await;
     for field in ["sender", "provider_id", "text"] {
         let mut said = json!({"text": "hello"});
         said[field] = "x".repeat(500_000).into();
@@ -308,8 +307,8 @@ async fn a_websocket_bounds_its_fields_its_frames_and_how_many_there_are() {
     let mut open = Vec::new();
     let mut others = Vec::new();
     for _ in 0..100 {
-        match tokio_tungstenite::connect_async(&url).await {
-            Ok((socket, _)) => open.push(socket),
+        match house.try_socket().await {
+            Ok(socket) => open.push(socket),
             Err(error) => others.push(error.to_string()),
         }
     }

@@ -166,9 +166,14 @@ impl House {
 
     /// A WebSocket of the owner.
     async fn socket(&self) -> Socket {
-        let mut request = format!("ws://{}/ws", self.address).into_client_request().expect("a request");
+        self.try_socket().await.expect("connects")
+    }
+
+    /// The same where it may be refused.
+    async fn try_socket(&self) -> Result<Socket, tokio_tungstenite::tungstenite::Error> {
+        let mut request = format!("ws://{}/ws", self.address).into_client_request()?;
         request.headers_mut().insert(AUTHORIZATION, bearer(TOKEN));
-        tokio_tungstenite::connect_async(request).await.expect("connects").0
+        tokio_tungstenite::connect_async(request).await.map(|(socket, _)| socket)
     }
 
     fn url(&self, path: &str) -> String {

@@ -11,7 +11,6 @@ use maxim_bus::{
 };
 
 use super::*;
-use crate::effectors::body::{Body, BodyPlan};
 use crate::effectors::door::Door;
 use crate::perception::stop_phrase::StopGrammar;
 use crate::region::rig::{ear, monday_morning};
@@ -45,7 +44,7 @@ fn bench() -> Bench {
         tap: None,
     };
     let desk = Desk::new(
-        Door::new(frame.clone(), StopGrammar::new::<_, &str>(&["maxim"], &[]), Body::new(BodyPlan::default())),
+        Door::new(frame.clone(), StopGrammar::new::<_, &str>(&["maxim"], &[]), Box::new(|| false)),
         Http::ACTOR,
     );
     let heart = Arc::new(Heart::new(Http::ACTOR, WardKind::Effector, Duration::from_secs(3600)));

@@ -11,14 +11,16 @@ use maxim_bus::signals::intent::{
     ApprovalDecided, DecisionTaken, Escalation, Intent, IntentPermitted, IntentRefused, Refusal,
 };
 use maxim_bus::signals::percept::Percept;
+use maxim_bus::signals::program_files::{FixPrograms, Found, ProgramsFixed, ProgramsRead, ReadPrograms};
 use maxim_bus::signals::thought::Mind;
 use maxim_bus::units::Confidence;
-use maxim_bus::{MessageId, Trust};
+use maxim_bus::{Envelope, MessageId, Signal, Trust};
 use serde_json::{Value, json};
 
 use super::super::grants::MOST;
 use super::super::region::FearEvent;
 use super::super::*;
+use crate::action::tools::program_files::fixed_of;
 use crate::gate::ClearedIntent;
 use crate::region::Region;
 use crate::region::rig::{Rig, ear, monday_morning};
@@ -67,6 +69,8 @@ impl Gate {
             ear::<GrantsSurveyed>(bus, probe);
             ear::<DecisionTaken>(bus, probe);
             ear::<ApprovalAnswered>(bus, probe);
+            ear::<ReadPrograms>(bus, probe);
+            ear::<FixPrograms>(bus, probe);
         });
         Self { rig, next: 0 }
     }
@@ -90,13 +94,38 @@ impl Gate {
             instead: vec![],
         };
         let permitted = IntentPermitted { intent, id, policy: String::new(), ask, powers: None, called: None };
-        self.rig.heard_all();
+        self.heard_all();
         self.rig.send(permitted);
         self.said()
     }
 
+    /// What the gate has said, once the program reader has told it that there are no files.
+    fn heard_all(&mut self) -> Vec<Arc<Envelope>> {
+        let mut all = self.rig.heard_all();
+        let mut answered = 0;
+        while answered < all.len() {
+            let envelope = Arc::clone(&all[answered]);
+            answered += 1;
+            if let Some(asked) = envelope.get::<ReadPrograms>() {
+                let nothing = |wanted: &_| Found { wanted: Clone::clone(wanted), files: Vec::new(), fault: None };
+                let found = asked.wanted.iter().map(nothing).collect();
+                self.rig.send(ProgramsRead { intent: asked.intent, found });
+            }
+            if let Some(asked) = envelope.get::<FixPrograms>() {
+                let fixed = Some(fixed_of(asked.scope.clone(), BTreeMap::new(), None));
+                self.rig.send(ProgramsFixed { intent: asked.intent, fixed, fault: None });
+            }
+            all.extend(self.rig.heard_all());
+        }
+        all
+    }
+
+    fn heard<S: Signal>(&mut self) -> Vec<S> {
+        self.heard_all().iter().filter_map(|envelope| envelope.get::<S>().cloned()).collect()
+    }
+
     fn said(&mut self) -> Said {
-        for envelope in self.rig.heard_all() {
+        for envelope in self.heard_all() {
             if let Some(refused) = envelope.get::<IntentRefused>() {
                 return match refused.approval {
                     Some(approval) => Said::Asked(approval),
@@ -123,24 +152,24 @@ impl Gate {
 
     fn allow(&mut self, approval: MessageId, reach: GrantReach) -> DecisionTaken {
         let at = monday_morning();
-        self.rig.heard_all();
+        self.heard_all();
         self.rig.send(ApprovalDecided { approval, allow: true, always: true, reach, by: "anna".into(), at });
-        self.rig.heard::<DecisionTaken>().remove(0)
+        self.heard::<DecisionTaken>().remove(0)
     }
 
     fn survey(&mut self, revoke: Option<&str>) -> GrantsSurveyed {
-        self.rig.heard_all();
+        self.heard_all();
         self.rig.send(SurveyGrants { revoke: revoke.map(Into::into), by: "anna".into() });
-        self.rig.heard::<GrantsSurveyed>().remove(0)
+        self.heard::<GrantsSurveyed>().remove(0)
     }
 
     fn answer(&mut self, channel: &str, trust: Trust, code: &str, always: bool) -> ConsentTaken {
         let turn = MessageId::from_parts(9, 9);
         let consent = Consent { agrees: true, always, code: Some(code.into()), is_fresh: false };
         let said = Percept::from_outside(channel, "anna", "yes".into(), false, trust);
-        self.rig.heard_all();
+        self.heard_all();
         self.rig.send_in(turn, trust, AnswerApproval::said(&said, turn, consent).expect("said"));
-        self.rig.heard::<ApprovalAnswered>().remove(0).taken
+        self.heard::<ApprovalAnswered>().remove(0).taken
     }
 }
 
@@ -246,18 +275,14 @@ fn what_is_taken_back_holds_nothing_that_was_not_begun() {
     let id = gate.survey(None).grants[0].id.clone();
     // Cleared by the grant, and nobody takes it up.
     assert!(matches!(gate.run("python3 count.py"), Said::Cleared(_)));
-    gate.rig.heard_all();
+    gate.heard_all();
     gate.rig.send(SurveyGrants { revoke: Some(id.clone()), by: "anna".into() });
-    let refused: Vec<IntentRefused> = gate.rig.heard();
+    let refused: Vec<IntentRefused> = gate.heard();
     assert_eq!(refused.len(), 1, "{refused:?}");
     assert_eq!((refused[0].refusal, refused[0].rule.as_str()), (Refusal::Denied, "grant.revoked"));
     gate.rig.pass(Duration::from_secs(5));
     assert!(
-        !gate
-            .rig
-            .heard_all()
-            .iter()
-            .any(|one| one.get::<ClearedIntent>().is_some_and(|c| c.rule().starts_with("granted"))),
+        !gate.heard_all().iter().any(|one| one.get::<ClearedIntent>().is_some_and(|c| c.rule().starts_with("granted"))),
         "it isn't cleared again"
     );
     gate.rig.crash();
@@ -267,9 +292,9 @@ fn what_is_taken_back_holds_nothing_that_was_not_begun() {
     let approval = gate.asks("python3 b.py");
     assert!(gate.allow(approval, GrantReach::Call).taken);
     let id = gate.survey(None).grants[0].id.clone();
-    gate.rig.heard_all();
+    gate.heard_all();
     gate.rig.send_in(MessageId::from_parts(3, 3), Trust::Listed, SurveyGrants { revoke: Some(id), by: "bo".into() });
-    assert!(gate.rig.heard::<GrantsSurveyed>()[0].refused.is_some());
+    assert!(gate.heard::<GrantsSurveyed>()[0].refused.is_some());
     assert_eq!(gate.survey(None).grants.len(), 1);
 }
 
