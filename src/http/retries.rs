@@ -89,7 +89,7 @@ fn checked(key: Option<&str>) -> Result<&str, Problem> {
             "give each request a short key of its own, such as a UUID, and the same one when it is sent again",
         )
     })?;
-    IDEMPOTENCY_KEY.take(key).map_err(|much| Problem::beyond(&much))
+    IDEMPOTENCY_KEY.take(key).map(|_| key).map_err(|much| Problem::beyond(&much))
 }
 
 /// Of what makes a request the same: where it goes, who sends it, what it says. No two alike: SHA-256.
