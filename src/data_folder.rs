@@ -26,12 +26,17 @@ impl DataFolder {
     /// # Errors
     /// The folder can't be made.
     pub fn make(&self) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)
+        private_folder().create(&self.0)
     }
 
     /// Where the running daemon writes how it is reached.
     pub fn daemon_note(&self) -> PathBuf {
         self.0.join("daemon.json")
+    }
+
+    /// The token that the daemon has made for itself.
+    pub fn token(&self) -> PathBuf {
+        self.0.join("token")
     }
 
     /// Takes `stop <reason>\n` and answers with one line of JSON.
@@ -89,6 +94,21 @@ impl DataFolder {
     }
 }
 
+/// To make a folder, and those above it, that this user alone may look into.
+pub fn private_folder() -> fs::DirBuilder {
+    let mut folder = fs::DirBuilder::new();
+    folder.recursive(true).mode(0o700);
+    folder
+}
+
+/// Writes a file that this user alone may read; one that is there keeps what its owner allows.
+///
+/// # Errors
+/// It can't be written.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    private_file().truncate(true).open(path)?.write_all(bytes)
+}
+
 /// Options to make a file that this user alone may read.
 pub fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -107,6 +127,21 @@ pub struct DaemonNote {
     /// now began at another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub birth: Option<u64>,
+    /// What callers show; none in a note of an older daemon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks_for: Option<TokenKind>,
+}
+
+/// What a daemon's door asks callers for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenKind {
+    /// Nothing: `http.open`.
+    Nothing,
+    /// The token that lies in the data folder.
+    Own,
+    /// The token of `http.token` or `http.token_file`.
+    Configured,
 }
 
 /// When a process began, in ticks since the machine did; none when there is no such process.
@@ -118,9 +153,9 @@ pub fn birth_of(pid: u32) -> Option<u64> {
 
 impl DaemonNote {
     /// Of this process.
-    pub fn own(url: String, started: Timestamp) -> Self {
+    pub fn own(url: String, started: Timestamp, asks_for: TokenKind) -> Self {
         let pid = std::process::id();
-        Self { url, pid, started, birth: birth_of(pid) }
+        Self { url, pid, started, birth: birth_of(pid), asks_for: Some(asks_for) }
     }
 
     /// Reads the note; none when no daemon has left one.
@@ -167,7 +202,13 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = DataFolder::new(dir.path().to_owned());
         assert_eq!(DaemonNote::read(&folder).expect("no note is no error"), None);
-        let note = DaemonNote { url: "http://127.0.0.1:1".into(), pid: 7, started: Timestamp::UNIX_EPOCH, birth: None };
+        let note = DaemonNote {
+            url: "http://127.0.0.1:1".into(),
+            pid: 7,
+            started: Timestamp::UNIX_EPOCH,
+            birth: None,
+            asks_for: Some(TokenKind::Own),
+        };
         note.write(&folder).expect("written");
         assert_eq!(DaemonNote::read(&folder).expect("read"), Some(note));
         DaemonNote::remove(&folder).expect("removed");

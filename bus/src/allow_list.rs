@@ -2,27 +2,72 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Names of senders or recipients. An entry is a whole name in any case, `*` for everybody, or `*` before an ending, such
-/// as `*@example.org`. An empty list holds nobody.
+/// When two spellings are one sender or recipient: as the channel's provider has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alike {
+    /// To the byte: topics and names of MQTT, ids of Telegram, Slack and Discord.
+    #[default]
+    Exact,
+    /// An address of e-mail: in any case. Domains have none (RFC 5321), and no provider of today tells local parts apart
+    /// by theirs. Blanks around it count for nothing, blanks in it do.
+    Address,
+    /// A telephone number: without the blanks, brackets, dots and dashes that people write into it. What stands before a
+    /// colon (`whatsapp:`) counts, in any case.
+    Number,
+}
+
+impl Alike {
+    /// How senders and recipients of a channel compare.
+    pub fn on(channel: &str) -> Self {
+        match channel {
+            "email" => Self::Address,
+            "twilio" => Self::Number,
+            _ => Self::Exact,
+        }
+    }
+
+    /// The one spelling of all that are alike.
+    fn plain(self, name: &str) -> String {
+        match self {
+            Self::Exact => name.to_owned(),
+            Self::Address => name.trim_matches([' ', '\t']).to_lowercase(),
+            Self::Number => {
+                let written = |c: &char| !matches!(c, ' ' | '\t' | '\u{a0}' | '-' | '.' | '(' | ')');
+                name.chars().filter(written).collect::<String>().to_ascii_lowercase()
+            }
+        }
+    }
+}
+
+/// Names of senders or recipients. An entry is a whole name, `*` for everybody, or `*` before an ending, such as
+/// `*@example.org`. An empty list holds nobody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct AllowList(Vec<String>);
+pub struct AllowList {
+    entries: Vec<String>,
+    alike: Alike,
+}
 
 impl AllowList {
+    /// Names that are compared to the byte.
     pub fn new(entries: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self(entries.into_iter().map(Into::into).collect())
+        Self::of(Alike::Exact, entries)
+    }
+
+    pub fn of(alike: Alike, entries: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { entries: entries.into_iter().map(|entry| alike.plain(&entry.into())).collect(), alike }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     pub fn holds(&self, name: &str) -> bool {
-        let name = name.trim().to_lowercase();
-        !name.is_empty()
-            && self.0.iter().map(|entry| entry.trim().to_lowercase()).any(|entry| match entry.strip_prefix('*') {
+        let name = self.alike.plain(name);
+        !name.trim().is_empty()
+            && self.entries.iter().any(|entry| match entry.strip_prefix('*') {
                 Some(ending) => name.ends_with(ending),
-                None => name == entry,
+                None => name == *entry,
             })
     }
 }
@@ -35,13 +80,37 @@ mod tests {
     fn an_empty_list_holds_nobody_and_a_star_stands_for_a_beginning() {
         assert!(!AllowList::default().holds("anna"));
         let list = AllowList::new(["+15550100", "*@example.org", "Bo"]);
-        for name in ["+15550100", "anna@example.org", "ANNA@Example.Org", "bo", " Bo "] {
+        for name in ["+15550100", "anna@example.org", "Bo"] {
             assert!(list.holds(name), "{name}");
         }
         for name in ["+155501001", "anna@example.org.evil", "", "b", "+1555010"] {
             assert!(!list.holds(name), "{name}");
         }
         assert!(AllowList::new(["*"]).holds("anybody"));
-        assert!(!AllowList::new(["*", ""]).holds(""));
+        assert!(!AllowList::new(["*", ""]).holds("") && !AllowList::new(["*"]).holds(" "));
+    }
+
+    #[test]
+    fn names_compare_as_their_provider_compares_them() {
+        let holds = |channel: &str, entry: &str, name: &str| AllowList::of(Alike::on(channel), [entry]).holds(name);
+        for channel in ["mqtt", "telegram", "slack", "discord"] {
+            assert!(holds(channel, "U02abc", "U02abc"), "{channel}");
+            for other in ["u02abc", " U02abc", "U02abc ", "U02ABC", "U02abc\n", "U02abc\u{200b}"] {
+                assert!(!holds(channel, "U02abc", other), "{channel} {other:?}");
+            }
+        }
+        for same in ["anna@example.org", "ANNA@Example.ORG", " anna@example.org "] {
+            assert!(holds("email", "Anna@example.org", same), "{same:?}");
+        }
+        for other in ["an na@example.org", "anna@example.org\n", "anna@example.org.evil", "xanna@example.org"] {
+            assert!(!holds("email", "anna@example.org", other), "{other:?}");
+        }
+        for same in ["+15550100", "+1 555 0100", "+1 (555) 01-00", "+1.555.0100"] {
+            assert!(holds("twilio", "+1 555-0100", same), "{same:?}");
+        }
+        for other in ["+155501001", "15550100", "whatsapp:+15550100", "+1555010", "+1555010O", "+1555\n0100"] {
+            assert!(!holds("twilio", "+15550100", other), "{other:?}");
+        }
+        assert!(holds("twilio", "WhatsApp:+1 555 0100", "whatsapp:+15550100"));
     }
 }

@@ -2,9 +2,31 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, TimestampArithmetic};
+
+/// Times reckoned from others. The calendar has ends: a time beyond one is the end itself, and nothing panics there. Use these and
+/// never `+` and `-`, which panic.
+pub trait Reckoned: Sized {
+    /// So much later; earlier where `by` is negative.
+    fn later(self, by: impl Into<TimestampArithmetic>) -> Self;
+    /// So much earlier.
+    fn earlier(self, by: impl Into<TimestampArithmetic>) -> Self;
+}
+
+impl Reckoned for Timestamp {
+    fn later(self, by: impl Into<TimestampArithmetic>) -> Self {
+        self.saturating_add(by).unwrap_or(self) // refused are calendar units alone, which no wait has
+    }
+
+    fn earlier(self, by: impl Into<TimestampArithmetic>) -> Self {
+        self.saturating_sub(by).unwrap_or(self)
+    }
+}
+
+/// The last time that a clock tells. What is due at the calendar's end is never due, rather than always.
+pub const LAST: Timestamp = Timestamp::constant(253_402_207_200 - 1, 0);
 
 /// Where an agent's time comes from: the machine, a simulation or a recording.
 pub trait Clock: Send + Sync + 'static {
@@ -22,7 +44,13 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        to_micros(Timestamp::now())
+        // A clock beyond the calendar is at its end.
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = match since {
+            Ok(since) => Timestamp::UNIX_EPOCH.later(since),
+            Err(before) => Timestamp::UNIX_EPOCH.earlier(before.duration()),
+        };
+        to_micros(now).min(LAST)
     }
     fn is_live(&self) -> bool {
         true
@@ -50,7 +78,7 @@ impl VirtualClock {
 
 impl Clock for VirtualClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_microsecond(self.0.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX)
+        Timestamp::from_microsecond(self.0.load(Ordering::SeqCst)).map_or(LAST, |now| now.min(LAST))
     }
     fn is_live(&self) -> bool {
         false
@@ -86,4 +114,31 @@ pub fn since_boot() -> Duration {
 pub fn monotonic_micros() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     u64::try_from(START.get_or_init(Instant::now).elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    #[test]
+    fn a_time_beyond_the_calendar_is_its_end() {
+        let year = SignedDuration::from_hours(24 * 366);
+        assert_eq!(LAST.later(year), Timestamp::MAX);
+        assert_eq!(Timestamp::MIN.earlier(year), Timestamp::MIN);
+        assert_eq!(Timestamp::UNIX_EPOCH.later(SignedDuration::MAX), Timestamp::MAX);
+        assert_eq!(Timestamp::UNIX_EPOCH.later(SignedDuration::MIN), Timestamp::MIN);
+        assert_eq!(Timestamp::UNIX_EPOCH.earlier(Duration::MAX), Timestamp::MIN);
+        assert!(LAST < Timestamp::MAX, "what is due at the end is never due");
+    }
+
+    #[test]
+    fn a_clock_goes_no_further_than_the_last_time() {
+        let clock = VirtualClock::at(LAST);
+        clock.advance(Duration::from_secs(3600));
+        assert_eq!(clock.now(), LAST);
+        clock.advance_to(Timestamp::MAX);
+        assert_eq!(clock.now(), LAST);
+    }
 }

@@ -2,6 +2,7 @@
 
 pub mod agent_bus;
 pub mod allow_list;
+pub mod bounds;
 pub mod clock;
 pub mod hash;
 mod head;
@@ -17,7 +18,8 @@ pub mod signals;
 pub mod units;
 
 pub use agent_bus::{AgentBus, BusBuilder, WiringError};
-pub use allow_list::AllowList;
+pub use allow_list::{Alike, AllowList};
+pub use bounds::{Bound, TooMuch};
 pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
 pub use ids::{AgentId, Epoch, Lsn, MessageId, RegionName};
 pub use inbox::{Delivery, Inbox, InboxCounters};

@@ -9,6 +9,7 @@ use maxim_actors::action::executor::Executor;
 use maxim_actors::action::introspector::{Introspector, IntrospectorSettings};
 use maxim_actors::action::outbox::Outbox;
 use maxim_actors::action::tool_index::ToolIndexRoom;
+use maxim_actors::action::tools::program_files::ProgramFiles;
 use maxim_actors::deliberation::goals::Goals;
 use maxim_actors::deliberation::habit::Habit;
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalCortex, PrefrontalSettings};
@@ -21,6 +22,7 @@ use maxim_actors::effectors::channels::{
 };
 use maxim_actors::effectors::door::DoorKeeper;
 use maxim_actors::effectors::llm_worker::LlmWorker;
+use maxim_actors::effectors::program_reader::ProgramReader;
 use maxim_actors::effectors::text_encoder::TextEncoder;
 use maxim_actors::effectors::vital_signs::VitalSigns;
 use maxim_actors::gate::autonomy::Autonomy;
@@ -100,6 +102,8 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     // Whether to
     kit.region::<Autonomy>(Pool, settings.autonomy.clone());
     kit.region::<FearAgent>(Own, settings.fear.clone());
+    let programs = ProgramFiles::new(&settings.hands);
+    kit.effector::<ProgramReader>(Pool, |_| Box::new(move || ProgramReader { programs: programs.clone() }));
 
     // Doing it
     kit.region::<ExecutionTracker>(Own, settings.tracker.clone());

@@ -14,7 +14,7 @@ use maxim_actors::effectors::channels::outside::telegram::Telegram;
 use maxim_actors::effectors::channels::outside::twilio::Twilio;
 use maxim_actors::effectors::channels::outside::{Line, SenderPolicy, Transport};
 use maxim_actors::effectors::http_client::{self, Roots};
-use maxim_bus::AllowList;
+use maxim_bus::{Alike, AllowList};
 use reqwest::{Client, Url, redirect};
 
 use crate::config::{Channels, Fault, Secret, channels as config};
@@ -56,7 +56,7 @@ pub fn rules(channels: &Channels) -> OutboxRules {
     let configured = common(channels).into_iter().filter(|common| channels.is_configured(common.name));
     let rules = configured.map(|common| {
         let rules = ChannelRules {
-            recipients: AllowList::new(common.recipients),
+            recipients: AllowList::of(Alike::on(common.name), common.recipients),
             per_minute: common.sends_per_minute as usize,
             repeats_unknown: common.repeat_unknown,
         };
@@ -84,7 +84,7 @@ pub fn lines(channels: &Channels) -> Result<Vec<Arc<Line>>, Fault> {
             _ => Arc::new(email(&channels.email)?),
         };
         let policy = SenderPolicy {
-            senders: AllowList::new(common.senders),
+            senders: AllowList::of(Alike::on(common.name), common.senders),
             per_sender: common.per_sender as usize,
             per_channel: common.per_channel as usize,
         };

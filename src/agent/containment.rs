@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use maxim_actors::action::tools::OwnFiles;
-use maxim_actors::action::tools::contained::{Bubblewrap, KernelSupport};
+use maxim_actors::action::tools::contained::{Bubblewrap, KernelSupport, LandlockSupport, OwnPorts, way_to_own};
 use serde_json::{Value, json};
 
 use crate::config::{self, Fault, UseBubblewrap};
+
+/// Folders that a line names, at most.
+const NAMED: usize = 6;
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -50,6 +53,11 @@ impl Containment {
         }
     }
 
+    /// For children of a daemon that listens on these ports.
+    pub fn own_ports(&self, ports: Vec<u16>, tools: &config::Tools) -> OwnPorts {
+        OwnPorts { ports, exposed: tools.expose_own_port, unusable: self.kernel.notifications_missing.clone() }
+    }
+
     /// For the start and `maxim doctor`: each with whether it is well.
     pub fn lines(&self) -> Vec<(bool, String)> {
         let mut lines = self.kernel.lines();
@@ -64,25 +72,48 @@ impl Containment {
         lines
     }
 
-    /// What keeps child processes from the agent's own files where these lie in the working folder, in which they write.
-    pub fn own_files(&self, own: &OwnFiles, workdir: &Path) -> Vec<(bool, String)> {
-        let workdir = workdir.canonicalize().unwrap_or_else(|_| workdir.to_owned());
+    /// What keeps child processes from the agent's own files where these lie below a folder in which they write: the
+    /// working folder, or everything.
+    pub fn own_files(&self, own: &OwnFiles, root: &Path, is_exposed: bool) -> Vec<(bool, String)> {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let within = |paths: &[PathBuf]| -> Vec<String> {
-            let inside = paths.iter().filter(|path| path.starts_with(&workdir));
+            let inside = paths.iter().filter(|path| path.starts_with(&root));
             inside.filter(|path| path.exists()).map(|path| path.display().to_string()).collect()
         };
         let there = [within(&own.configuration), within(&own.data)].concat().join(", ");
-        match (&self.bubblewrap, there.is_empty()) {
-            (_, true) => Vec::new(),
-            (Found::Used(_), false) => {
-                vec![(true, format!("own files: bubblewrap keeps child processes from {there}"))]
+        let folder = root.display();
+        let refused = |why: String| {
+            let fix = "install bubblewrap, work in another folder, or set tools.expose_own_data = true";
+            vec![(false, format!("own files: {why}. PROGRAMS OF TOOLS ARE REFUSED; {fix}"))]
+        };
+        let way = way_to_own(own, &root);
+        match (&self.bubblewrap, &self.kernel.landlock, way) {
+            (Found::Used(_), ..) if there.is_empty() => Vec::new(),
+            (Found::Used(_), ..) => vec![(true, format!("own files: bubblewrap keeps child processes from {there}"))],
+            (_, LandlockSupport::Missing { .. }, _) if is_exposed => {
+                vec![(false, "own files: CHILD PROCESSES CAN READ AND CHANGE THEM, because there is no Landlock and tools.expose_own_data is true".into())]
             }
-            (Found::Off | Found::Unusable(_), false) => vec![(
+            (_, LandlockSupport::Missing { why }, _) if !own.data.is_empty() => {
+                refused(format!("nothing keeps child processes from them (Landlock: {why})"))
+            }
+            _ if there.is_empty() => Vec::new(),
+            _ if is_exposed => vec![(
                 false,
                 format!(
-                    "own files: {there} lies in the working folder, of which Landlock takes nothing back; the gate alone keeps child processes from it, until bubblewrap is used or the working folder is another"
+                    "own files: CHILD PROCESSES CAN READ AND CHANGE {there}, below {folder}, because tools.expose_own_data is true"
                 ),
             )],
+            (.., Err(why)) => refused(why),
+            (.., Ok(way)) => {
+                let way: Vec<String> = way.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+                vec![(
+                    true,
+                    format!(
+                        "own files: child processes don't reach {there}, which lies below {folder}; therefore they make nothing new directly in {} (bubblewrap lifts this)",
+                        way.join(", ")
+                    ),
+                )]
+            }
         }
     }
 
@@ -96,6 +127,8 @@ impl Containment {
         json!({
             "landlock": self.kernel.landlock,
             "seccomp": {"state": if self.kernel.seccomp_missing.is_none() { "available" } else { "missing" }, "why": self.kernel.seccomp_missing},
+            "cgroup": {"state": if self.kernel.cgroup_missing.is_none() { "available" } else { "missing" }, "why": self.kernel.cgroup_missing, "controllers": self.kernel.cgroup_controllers},
+            "notifications": {"state": if self.kernel.notifications_missing.is_none() { "available" } else { "missing" }, "why": self.kernel.notifications_missing},
             "bubblewrap": {"state": state, "why": why},
         })
     }
@@ -127,13 +160,28 @@ mod tests {
         let own = OwnFiles::new([work.join("maxim.toml")], [work.join("data")]);
         let tools = config::Tools { bubblewrap: UseBubblewrap::Off, ..crate::config::Settings::default().tools };
         let found = Containment::find(&tools).expect("nothing is looked for");
-        assert!(found.own_files(&own, &work).is_empty(), "none of them is there");
+        assert!(found.own_files(&own, &work, false).is_empty(), "none of them is there");
         std::fs::write(work.join("maxim.toml"), "").expect("written");
-        let told = found.own_files(&own, &work);
-        assert!(
-            matches!(&told[..], [(false, line)] if line.contains("maxim.toml lies in the working folder")),
-            "{told:?}"
-        );
-        assert!(found.own_files(&own, &work.join("other")).is_empty());
+        let told = |found: &Containment, is_exposed| found.own_files(&own, &work, is_exposed).remove(0);
+        if matches!(found.kernel.landlock, LandlockSupport::Available { .. }) {
+            let (is_well, line) = told(&found, false);
+            let way = format!("nothing new directly in {}", work.display());
+            assert!(
+                is_well && line.contains("don't reach") && line.contains("maxim.toml") && line.contains(&way),
+                "{line}"
+            );
+            let (is_well, line) = told(&found, true);
+            assert!(!is_well && line.contains("CAN READ AND CHANGE") && line.contains("maxim.toml"), "{line}");
+            assert!(found.own_files(&own, &work.join("other"), false).is_empty());
+            (0..5000).for_each(|n| std::fs::write(work.join(n.to_string()), "").expect("written"));
+            let (is_well, line) = told(&found, false);
+            assert!(!is_well && line.contains("REFUSED") && line.contains("tools.expose_own_data = true"), "{line}");
+        }
+        let mut bare = found;
+        bare.kernel.landlock = LandlockSupport::Missing { why: "not in the kernel".into() };
+        let (is_well, line) = told(&bare, false);
+        assert!(!is_well && line.contains("REFUSED") && line.contains("not in the kernel"), "{line}");
+        let (is_well, line) = told(&bare, true);
+        assert!(!is_well && line.contains("no Landlock"), "{line}");
     }
 }

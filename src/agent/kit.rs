@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use maxim_actors::effectors::body::Body;
 use maxim_actors::effectors::channels::{
     Channel, Console, Desk, Discord, Email, Http, Mqtt, Slack, Telegram, Twilio, WebSocket,
 };
@@ -28,8 +29,8 @@ pub struct Outside {
 }
 
 impl Outside {
-    pub fn new(frame: Frame, stop: StopGrammar) -> Self {
-        let door = Door::new(frame, stop);
+    pub fn new(frame: Frame, stop: StopGrammar, body: Body) -> Self {
+        let door = Door::new(frame, stop, body);
         let outside = [
             (Mqtt::CHANNEL, Mqtt::ACTOR),
             (Telegram::CHANNEL, Telegram::ACTOR),

@@ -153,7 +153,7 @@ impl Agent {
         let AgentWorld { id, store, clock, latch, seed, tap } = world;
         let frame = Frame { agent: id, bus, store, clock, latch: latch.clone(), seed, tap };
         let supervision = Supervision::new(settings.supervision.clone(), latch);
-        let outside = Outside::new(frame.clone(), settings.gateway.stop.clone());
+        let outside = Outside::new(frame.clone(), settings.gateway.stop.clone(), settings.body.clone());
         let parts = kit.parts.clone();
         let resumed = resume(&frame, &parts)?;
         keep_low_water(&frame);

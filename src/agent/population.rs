@@ -10,6 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use maxim_actors::effectors::door::DoorMemory;
 use maxim_actors::store::StateStore;
+use maxim_bus::clock::{LAST, Reckoned};
 use maxim_bus::latch::StopLatch;
 use maxim_bus::{AgentId, Clock, VirtualClock};
 use tokio::runtime::{Builder, Runtime};
@@ -109,7 +110,7 @@ impl Population {
     /// Lets time pass: everybody who is awake or due in it lives through it. Gives what went wrong.
     pub fn pass(&mut self, time: Duration) -> Vec<PopulationError> {
         let time = SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
-        self.now = self.now.checked_add(time).unwrap_or(Timestamp::MAX);
+        self.now = self.now.later(time).min(LAST);
         let now = self.now;
         if let [shard] = self.shards.as_mut_slice() {
             return shard.live_until(now);

@@ -1,16 +1,16 @@
-//! `maxim approvals`: what the gate asks a person about.
+//! `maxim approvals`: what the gate asks a person about, and what was allowed for good.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::beginning::Known;
-use super::table::{Cell, Table};
+use super::table::{Cell, Table, printable};
 use super::{CliError, Exit, Global, Out};
 
-/// See what the gate asks about, and answer it.
+/// See what the gate asks about, and answer it; see what was allowed for good, and take it back.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  maxim approvals list\n  maxim approvals allow 0192f3c4-5d6e-7f80-9abc-def012345678"
+    after_help = "Examples:\n  maxim approvals list\n  maxim approvals allow 3f2a\n  maxim approvals allow 3f2a --for \"cargo test *\"\n  maxim approvals grants"
 )]
 pub struct ApprovalsArgs {
     #[command(subcommand)]
@@ -19,22 +19,39 @@ pub struct ApprovalsArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// What waits for an answer
+    /// What waits for an answer, and what an "always" would cover
     #[command(after_help = "Example:\n  maxim approvals list --json")]
     List,
     /// Let it be done
-    #[command(after_help = "Example:\n  maxim approvals allow 0192f3c4-5d6e-7f80-9abc-def012345678 --always")]
+    #[command(
+        after_help = "Examples:\n  maxim approvals allow 3f2a\n  maxim approvals allow 3f2a --always\n  maxim approvals allow 3f2a --for \"cargo test *\""
+    )]
     Allow {
-        /// The approval's id, or a beginning of it that fits one alone
+        /// The question's code, its id, or a beginning of the id that fits one alone
         id: String,
-        /// Remember the yes for this kind of action: the same tool under the same rule
+        /// From now on too: exactly this call, as `maxim approvals list` says
         #[arg(long)]
         always: bool,
+        /// From now on too: this program in this folder with any arguments, where `maxim approvals list` says that there is such a yes
+        #[arg(long, conflicts_with = "always")]
+        any_arguments: bool,
+        /// From now on too: any one simple command of this form in this folder. * stands for letters of a word, for a word, or at the end for any further words
+        #[arg(long = "for", value_name = "PATTERN", conflicts_with_all = ["always", "any_arguments"])]
+        pattern: Option<String>,
     },
     /// Refuse it
-    #[command(after_help = "Example:\n  maxim approvals deny 0192f3c4-5d6e-7f80-9abc-def012345678")]
+    #[command(after_help = "Example:\n  maxim approvals deny 3f2a")]
     Deny {
-        /// The approval's id, or a beginning of it that fits one alone
+        /// The question's code, its id, or a beginning of the id that fits one alone
+        id: String,
+    },
+    /// What was allowed for good: by whom, when, how often it was used, and what it covers
+    #[command(after_help = "Example:\n  maxim approvals grants --json")]
+    Grants,
+    /// Take back what was allowed for good
+    #[command(after_help = "Example:\n  maxim approvals revoke g-3f2a77b1")]
+    Revoke {
+        /// The grant's id, as `maxim approvals grants` shows it
         id: String,
     },
 }
@@ -42,21 +59,58 @@ enum What {
 impl ApprovalsArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let client = global.client()?;
-        let asked = client.get(&["v1", "approvals"], &[])?.body;
-        let (id, allow, always) = match &self.what {
-            What::List => {
-                out.answer(&asked, || shown(&asked, out))?;
+        let decision = match &self.what {
+            What::Grants => {
+                let told = client.get(&["v1", "approvals", "grants"], &[])?.body;
+                out.answer(&told, || grants(&told, out))?;
                 return Ok(Exit::Ok);
             }
-            What::Allow { id, always } => (id, true, *always),
-            What::Deny { id } => (id, false, false),
+            What::Revoke { id } => {
+                let told = client.delete(&["v1", "approvals", "grants", id])?.body;
+                out.answer(&told, || format!("{id} is taken back; what it covered is asked about again"))?;
+                return Ok(Exit::Ok);
+            }
+            What::List => None,
+            What::Allow { id, always, any_arguments, pattern } => {
+                let mut body = json!({"allow": true});
+                for (name, is_given) in [("always", always), ("any_arguments", any_arguments)] {
+                    if *is_given {
+                        body[name] = true.into();
+                    }
+                }
+                if let Some(pattern) = pattern {
+                    body["pattern"] = pattern.as_str().into();
+                }
+                Some((id, body))
+            }
+            What::Deny { id } => Some((id, json!({"allow": false}))),
+        };
+        let asked = client.get(&["v1", "approvals"], &[])?.body;
+        let Some((id, body)) = decision else {
+            out.answer(&asked, || shown(&asked, out))?;
+            return Ok(Exit::Ok);
         };
         let missing = |given: &str| format!("nothing is asked under {given}; it may have expired or been answered");
-        let id = Known { answer: &asked, list: "approvals", missing, fix: "see `maxim approvals list`" }.whole(id)?;
-        let answer = client.post(&["v1", "approvals", &id], &json!({"allow": allow, "always": always}))?.body;
-        out.answer(&answer, || format!("{} {id}", if allow { "allowed" } else { "denied" }))?;
+        let known = Known { answer: &asked, list: "approvals", missing, fix: "see `maxim approvals list`" };
+        let id = match by_code(&asked, id) {
+            Some(id) => id,
+            None => known.whole(id)?,
+        };
+        let answer = client.post(&["v1", "approvals", &id], &body)?.body;
+        out.answer(&answer, || match (body["allow"] == true, answer["granted"].as_str()) {
+            (true, Some(granted)) => format!("allowed {id}, and for good:\n{granted}"),
+            (true, None) => format!("allowed {id}"),
+            (false, _) => format!("denied {id}"),
+        })?;
         Ok(Exit::Ok)
     }
+}
+
+/// The one question that has this code.
+fn by_code(asked: &Value, code: &str) -> Option<String> {
+    let mut fits = asked["approvals"].as_array()?.iter().filter(|approval| approval["code"] == code);
+    let id = fits.next()?["id"].as_str()?;
+    fits.next().is_none().then(|| id.to_owned())
 }
 
 fn shown(asked: &Value, out: &Out) -> String {
@@ -64,16 +118,63 @@ fn shown(asked: &Value, out: &Out) -> String {
     if all.is_empty() {
         return "nothing waits for an answer".into();
     }
-    let mut table = Table::new(&["id", "expires", "tool", "params", "because"]);
+    let mut table = Table::new(&["id", "code", "expires", "tool", "params", "because"]);
     for approval in all {
         let text = |name: &str| approval[name].as_str().unwrap_or("-");
         table.row(vec![
             Cell::text(text("id")),
+            Cell::text(text("code")),
             Cell::text(text("expires")).cut(20),
             Cell::text(text("tool")),
             Cell::text(approval["params"].to_string()).cut(60),
             Cell::text(format!("{}: {}", text("rule"), text("reason"))).cut(100),
         ]);
     }
-    table.show(out.paint)
+    let covers: Vec<String> = all.iter().map(covers).collect();
+    format!("{}\n{}", table.show(out.paint).trim_end(), covers.join("\n"))
+}
+
+/// What an "always" to a question would cover.
+fn covers(approval: &Value) -> String {
+    let code = approval["code"].as_str().unwrap_or("-");
+    let always = match (&approval["always"]["covers"], &approval["always"]["not"]) {
+        (Value::String(covers), _) => format!("{code} --always would cover {}", printable(covers)),
+        (_, Value::String(why)) => format!("{code} has no --always: {}", printable(why)),
+        _ => format!("{code} has no --always"),
+    };
+    match approval["any_arguments"].as_str() {
+        Some(wider) => format!("{always}\n{code} --any-arguments would cover {}", printable(wider)),
+        None => always,
+    }
+}
+
+fn grants(told: &Value, out: &Out) -> String {
+    let all = told["grants"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let old: Vec<&str> = told["not_honoured"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut parts = Vec::new();
+    if all.is_empty() {
+        parts.push("nothing is allowed for good".to_owned());
+    } else {
+        let mut table = Table::new(&["id", "given", "by", "used", "last", "covers"]);
+        for grant in all {
+            let text = |name: &str| grant[name].as_str().unwrap_or("-");
+            table.row(vec![
+                Cell::text(text("id")),
+                Cell::text(text("given")).cut(20),
+                Cell::text(text("by")).cut(30),
+                Cell::text(grant["used"].to_string()),
+                Cell::text(text("last_used")).cut(20),
+                Cell::text(text("covers")),
+            ]);
+        }
+        parts.push(table.show(out.paint).trim_end().to_owned());
+    }
+    if !old.is_empty() {
+        let old: Vec<String> = old.iter().map(|kind| printable(kind)).collect();
+        parts.push(format!(
+            "not honoured any more, since an earlier version's grants were too wide (maxim approvals revoke NAME forgets one): {}",
+            old.join(", ")
+        ));
+    }
+    parts.join("\n")
 }

@@ -11,8 +11,8 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use super::offline::Offline;
+use super::own_token::{self, Shown};
 use super::{CliError, Exit, Global};
-use crate::config::Secret;
 use crate::data_folder::DaemonNote;
 
 /// An answer that was no error.
@@ -37,7 +37,7 @@ struct Daemon {
     base: Url,
     /// How the address was found, for the message when nobody is there.
     source: String,
-    token: Option<Secret>,
+    shown: Shown,
     http: reqwest::Client,
     runtime: Runtime,
 }
@@ -60,11 +60,11 @@ impl Client {
             let found = format!("{url:?} from {source} is not an http address");
             CliError::new(Exit::Usage, found, "write it like http://127.0.0.1:7717")
         })?;
-        let token = global.load(Vec::new())?.settings.http.bearer()?;
+        let shown = own_token::find(global, &base, global.url.is_some())?;
         // The daemon is on this machine or named outright: a proxy of the environment is never meant.
         let http = http_client::builder(&Roots::Nobody).no_proxy().connect_timeout(CONNECT).build().map_err(bug)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(bug)?;
-        Ok(Self(Way::Daemon(Box::new(Daemon { base, source, token, http, runtime }))))
+        Ok(Self(Way::Daemon(Box::new(Daemon { base, source, shown, http, runtime }))))
     }
 
     /// For memory: the daemon that holds the store, else the store itself, opened in this process. `makes` a store where
@@ -133,6 +133,10 @@ impl Client {
         self.post_within(path, body, PATIENCE)
     }
 
+    pub fn delete(&self, path: &[&str]) -> Result<Answer, CliError> {
+        self.send(Method::DELETE, path, &[], None, PATIENCE)
+    }
+
     /// Waits at most `patience` for the answer.
     pub fn post_within(&self, path: &[&str], body: &Value, patience: Duration) -> Result<Answer, CliError> {
         self.send(Method::POST, path, &[], Some(("application/json", body.to_string().into_bytes())), patience)
@@ -165,7 +169,10 @@ impl Client {
                 let found = format!("{url} answered with something that isn't JSON: {error}");
                 Err(CliError::new(Exit::Bug, found, "check that a Maxim daemon listens there"))
             }
-            (_, problem) => Err(refused(status, &problem.unwrap_or(Value::Null), &String::from_utf8_lossy(&bytes))),
+            (_, problem) => {
+                let (problem, text) = (problem.unwrap_or(Value::Null), String::from_utf8_lossy(&bytes));
+                Err(refused(status, &problem, &text, self.token_fix()))
+            }
         }
     }
 }
@@ -198,6 +205,14 @@ fn request(method: &Method, url: &Url, body: Option<(&str, Vec<u8>)>) -> Result<
 }
 
 impl Client {
+    /// What helps a caller whose token wasn't taken.
+    fn token_fix(&self) -> &str {
+        match &self.0 {
+            Way::Daemon(daemon) => daemon.shown.fix(),
+            Way::Offline(_) => "",
+        }
+    }
+
     /// Whether it can be asked at all.
     pub fn is_there(&self) -> bool {
         match &self.0 {
@@ -224,7 +239,7 @@ impl Daemon {
     ) -> Result<(u16, Vec<u8>), CliError> {
         tracing::debug!(%method, %url, "asking the daemon");
         let mut request = self.http.request(method, url).timeout(patience);
-        if let Some(token) = &self.token {
+        if let Some(token) = self.shown.token() {
             request = request.bearer_auth(token.expose());
         }
         if let Some((kind, bytes)) = body {
@@ -241,7 +256,7 @@ impl Daemon {
     /// Line by line, while `hear` returns true.
     fn follow(&self, url: Url, open: impl FnOnce(), hear: &mut dyn FnMut(&str) -> bool) -> Result<(), CliError> {
         let mut request = self.http.request(Method::GET, url);
-        if let Some(token) = &self.token {
+        if let Some(token) = self.shown.token() {
             request = request.bearer_auth(token.expose());
         }
         let followed = self.runtime.block_on(async {
@@ -264,7 +279,7 @@ impl Daemon {
 
     fn unreached(&self, error: &reqwest::Error, patience: Duration) -> CliError {
         if let Some(status) = error.status() {
-            return refused(status.as_u16(), &Value::Null, "");
+            return refused(status.as_u16(), &Value::Null, "", self.shown.fix());
         }
         if error.is_timeout() && !error.is_connect() {
             let found = format!("the daemon at {} has not answered within {} s", self.base, patience.as_secs());
@@ -305,7 +320,7 @@ fn noted(global: &Global) -> Result<(String, String), CliError> {
 }
 
 /// A problem document (RFC 9457), or whatever else came with the status.
-fn refused(status: u16, problem: &Value, text: &str) -> CliError {
+fn refused(status: u16, problem: &Value, text: &str, token_fix: &str) -> CliError {
     let member = |name: &str| problem.get(name).and_then(Value::as_str).map(str::to_owned);
     let detail = member("detail").or_else(|| member("title")).unwrap_or_else(|| {
         let text: String = text.chars().take(200).collect();
@@ -313,9 +328,9 @@ fn refused(status: u16, problem: &Value, text: &str) -> CliError {
     });
     let (exit, fix) = match status {
         // A header is nothing that one gives on a command line.
-        401 => return CliError::new(Exit::BadConfig, detail, TOKEN),
+        401 => return CliError::new(Exit::BadConfig, detail, token_fix),
         400 | 413 | 415 | 422 => (Exit::Usage, "correct the request"),
-        403 => (Exit::NotHeld, TOKEN),
+        403 => (Exit::NotHeld, token_fix),
         408 | 429 | 503 | 504 => (Exit::TryAgain, "try again"),
         500 | 502 => (Exit::Bug, "see the daemon's log"),
         _ => (Exit::NotHeld, "see `maxim status`"),
@@ -323,16 +338,15 @@ fn refused(status: u16, problem: &Value, text: &str) -> CliError {
     CliError::new(exit, as_commands(&detail), as_commands(&member("fix").unwrap_or_else(|| fix.to_owned())))
 }
 
-const TOKEN: &str = "set the daemon's token with MAXIM__HTTP__TOKEN or http.token_file";
-
 /// What a daemon's words name for programs, and the command that does the same. A longer one stands before its beginning.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("POST /v1/reset", "`maxim reset`"),
     ("POST /v1/stop", "`maxim stop`"),
     ("GET /v1/status", "`maxim status`"),
     ("GET /v1/why/last", "`maxim why last`"),
     ("GET /v1/fears", "`maxim fear list`"),
     ("GET /v1/chaos", "`maxim chaos list`"),
+    ("GET /v1/approvals/grants", "`maxim approvals grants`"),
     ("GET /v1/approvals", "`maxim approvals list`"),
     ("GET /v1/goals", "`maxim goals`"),
     ("GET /v1/tools", "`maxim tools list`"),

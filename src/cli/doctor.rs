@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, tool_list};
 use crate::agent::containment::Containment;
-use crate::config::{self, Settings};
+use crate::config::Settings;
+use crate::daemon::written_folder;
+use crate::http::check_listen;
 use crate::stopping::hold_in_words;
 
 /// Look for what is wrong, and say how to put it right.
@@ -68,18 +70,19 @@ impl DoctorArgs {
             Ok(loaded) => {
                 findings.push(Finding::ok("configuration", "valid"));
                 findings.extend(secrets(&loaded.settings));
+                findings.push(door(global, &loaded.settings));
                 findings.push(model(&loaded.settings));
                 findings.extend(tokenizer(&loaded.settings));
                 findings.extend(encoder(&loaded.settings));
                 findings.extend(tools_of_yours(&loaded.settings));
                 findings.extend(voice(&loaded.settings));
-                findings.extend(sandbox(&loaded.settings.tools, own_files(global, &loaded.settings)));
+                findings.extend(sandbox(&loaded.settings, own_files(global, &loaded.settings)));
                 findings.push(data(global));
                 findings.extend(daemon(global));
             }
             Err(error) => {
                 findings.extend(Finding::of_error("configuration", Health::Fault, &error));
-                findings.extend(sandbox(&Settings::default().tools, None));
+                findings.extend(sandbox(&Settings::default(), None));
             }
         }
         let is_well = findings.iter().all(|finding| finding.health != Health::Fault);
@@ -104,6 +107,38 @@ fn shown(findings: &[Finding], out: &Out) -> String {
         ]);
     }
     table.show(out.paint)
+}
+
+/// Whom the HTTP door lets in.
+fn door(global: &Global, settings: &Settings) -> Finding {
+    const NAME: &str = "http door";
+    let http = &settings.http;
+    let token = match http.bearer() {
+        Ok(token) => token,
+        Err(fault) => return Finding::new(NAME, Health::Fault, fault.found, fault.fix),
+    };
+    if let Err(error) = check_listen(http.listen, token.as_ref(), http.open) {
+        let text = error.to_string();
+        let (found, fix) = text.split_once("; ").unwrap_or((&text, ""));
+        return Finding::new(NAME, Health::Fault, found, fix);
+    }
+    if http.open {
+        let found = "OPEN: each program and each account of this machine commands the agent, and no token is asked for";
+        return Finding::new(NAME, Health::Note, found, "take http.open away");
+    }
+    if token.is_some() {
+        return Finding::ok(NAME, "asks for the token of the configuration");
+    }
+    let Ok(folder) = global.data_folder() else { return Finding::ok(NAME, "asks for a token") };
+    let path = folder.token();
+    match fs::metadata(&path).map(|about| about.permissions().mode() & 0o077) {
+        Ok(0) => Finding::ok(NAME, format!("asks for the token in {}", path.display())),
+        Ok(_) => {
+            let found = format!("the token in {} may be read by others", path.display());
+            Finding::new(NAME, Health::Fault, found, "end the daemon and start it anew: it makes another one")
+        }
+        Err(_) => Finding::ok(NAME, "asks for a token, which the daemon makes at its first start"),
+    }
 }
 
 fn secrets(settings: &Settings) -> Vec<Finding> {
@@ -295,6 +330,10 @@ fn daemon(global: &Global) -> Vec<Finding> {
 /// What the daemon says of itself.
 fn inside(status: &Value) -> Vec<Finding> {
     let mut findings = Vec::new();
+    if status["asks_for"] == "nothing" {
+        let found = "the daemon's door is OPEN: each program and each account of this machine commands the agent";
+        findings.push(Finding::new("http door", Health::Note, found, "take http.open away and start it anew"));
+    }
     if status["stop"]["latched"].as_bool() == Some(true) {
         let reason = status["stop"]["reason"].as_str().unwrap_or("?");
         findings.push(Finding::new(
@@ -410,20 +449,22 @@ fn channel(channel: &Value) -> Option<Finding> {
     }
 }
 
-/// What keeps child processes in bounds here, tried and not read somewhere.
-/// What is the agent's own, and the folder that a daemon would work in.
+/// What is the agent's own, and the folder that a daemon's programs would write in.
 fn own_files(global: &Global, settings: &Settings) -> Option<(OwnFiles, PathBuf)> {
     let workdir = settings.agent.workdir.clone().or_else(|| std::env::current_dir().ok())?;
     let data = global.places().data(settings.store.data.as_deref()).ok()?;
-    Some((global.places().own_files(&data, &workdir), workdir))
+    let own = global.places().own_files(&data, settings.http.token_file.as_deref(), &workdir);
+    Some((own, written_folder(settings.agent.mode, &workdir)))
 }
 
-fn sandbox(tools: &config::Tools, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding> {
-    let containment = match Containment::find(tools) {
+/// What keeps child processes in bounds here, tried and not read somewhere.
+fn sandbox(settings: &Settings, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding> {
+    let containment = match Containment::find(&settings.tools) {
         Ok(containment) => containment,
         Err(fault) => return vec![Finding::new("sandbox", Health::Fault, fault.found, fault.fix)],
     };
-    let of_own = own.map(|(own, workdir)| containment.own_files(&own, &workdir)).unwrap_or_default();
+    let of_own = own.map(|(own, folder)| containment.own_files(&own, &folder, settings.tools.expose_own_data));
+    let of_own = of_own.unwrap_or_default();
     let facts = containment.lines().into_iter().chain(of_own);
     facts
         .map(|(is_well, found)| match is_well {

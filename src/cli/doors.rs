@@ -90,6 +90,9 @@ struct Message {
     #[serde(default)]
     sender: String,
     body: String,
+    /// As while a body moves.
+    #[serde(default)]
+    moving: bool,
 }
 
 impl GatewayArgs {
@@ -98,7 +101,7 @@ impl GatewayArgs {
         let stop = StopGrammar::new::<_, &str>(&["maxim"], &[]);
         input.answer(|line| {
             let message: Message = lines::object_of(line)?;
-            let percept = InboundText::new(&message.channel, &message.sender, &message.body, &stop);
+            let percept = InboundText::new(&message.channel, &message.sender, &message.body, &stop, message.moving);
             let stops = percept.hard_override().is_some();
             Ok(json!({ "percept": percept, "stop": stops }))
         })

@@ -1,6 +1,5 @@
 //! `maxim sim learn`: the learning curve of whole brains in a small world.
 
-use std::fs;
 use std::io::{IsTerminal, Write, stderr};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use serde_json::Value;
 
 use super::sim::{Scratch, threads};
 use super::{Cell, CliError, Exit, Out, Table};
+use crate::data_folder::{private_folder, write_private};
 use crate::sim::learning::{self, Course, page, within};
 
 /// What it learns by experience alone, beside chance and beside brains that lack a part
@@ -44,7 +44,7 @@ impl LearnArgs {
     pub(super) fn run(self, out: &Out) -> Result<Exit, CliError> {
         let Self { lives, episodes, turns_after, seed, threads: given, report } = self;
         if let Some(folder) = &report {
-            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+            private_folder().create(folder).map_err(|error| unwritable(folder, &error))?;
         }
         let course = Course { lives, first_seed: seed, episodes, turns_after, threads: threads(given) };
         let scratch = Scratch::new()?;
@@ -63,9 +63,9 @@ impl LearnArgs {
         })?;
         if let Some(folder) = &report {
             let json = serde_json::to_vec_pretty(&figures).unwrap_or_default(); // what was made of JSON is JSON
-            let written = fs::write(folder.join("report.json"), json);
+            let written = write_private(&folder.join("report.json"), &json);
             written
-                .and_then(|()| fs::write(folder.join("report.html"), page(&figures)))
+                .and_then(|()| write_private(&folder.join("report.html"), page(&figures).as_bytes()))
                 .map_err(|error| unwritable(folder, &error))?;
         }
         out.answer(&figures, || shown(&figures, out))?;

@@ -27,7 +27,7 @@ const CARRIED: usize = 64 << 10;
 /// Let an MCP client ask the brain about itself: recall, predictions, causes, stats. It reads and changes nothing.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  maxim mcp\n\nA client starts it itself; give it the command and its arguments, such as [\"maxim\", \"mcp\", \"--data\", \"DIR\"].\nIt speaks the Model Context Protocol on standard input and output and asks the running daemon."
+    after_help = "Example:\n  maxim mcp\n\nA client starts it itself; give it the command and its arguments, such as [\"maxim\", \"mcp\", \"--data\", \"DIR\"].\nIt speaks the Model Context Protocol on standard input and output and asks the running daemon, whose token it reads by itself: run it as the daemon's user."
 )]
 pub struct McpArgs {}
 

@@ -23,8 +23,10 @@ mod machines;
 mod mcp;
 mod memory;
 mod offline;
+mod open;
 mod out;
 mod outbox;
+mod own_token;
 mod powers;
 mod preempt;
 mod prompt;
@@ -41,6 +43,7 @@ mod status;
 mod stop;
 mod stop_ways;
 mod table;
+mod token;
 mod told;
 mod tool_list;
 mod tools;
@@ -115,6 +118,8 @@ pub enum Command {
     Tools(tools::ToolsArgs),
     Machines(machines::MachinesArgs),
     Mcp(mcp::McpArgs),
+    Open(open::OpenArgs),
+    Token(token::TokenArgs),
     Completions(housekeeping::CompletionsArgs),
     Man(housekeeping::ManArgs),
 }
@@ -152,6 +157,8 @@ impl Command {
             Self::Tools(args) => args.run(global, out),
             Self::Machines(args) => args.run(global, out),
             Self::Mcp(args) => args.run(global),
+            Self::Open(args) => args.run(global, out),
+            Self::Token(args) => args.run(global, out),
             Self::Completions(args) => args.run(out, Cli::command()),
             Self::Man(args) => args.run(out, Cli::command()),
         }

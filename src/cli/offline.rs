@@ -72,7 +72,10 @@ impl Offline {
             backups: Backups::new(store.clone(), settings.store.backup_every.get(), keep),
             events,
             chaos: false,
-            bearer: None,
+            // Nobody comes in: whoever asks is this process.
+            proof: http::Proof::Open,
+            sessions: http::Sessions::new(settings.http.session_idle.get()),
+            guesses: http::Guesses::default(),
             origins: Vec::new(),
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             started: clock.now(),
@@ -92,6 +95,7 @@ impl Offline {
             tool_servers: Arc::clone(&rooms.tool_servers),
             channels: Arc::clone(&rooms.channels),
             imports: http::Imports::default(),
+            retries: http::Retries::default(),
             containment: None,
         });
         Ok(Self { runner, served, agent, store })

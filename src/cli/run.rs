@@ -63,7 +63,7 @@ impl RunArgs {
             None => here()?,
         };
         daemon::run(daemon::Plan {
-            own: global.places().own_files(&data, &workdir),
+            own: global.places().own_files(&data, settings.http.token_file.as_deref(), &workdir),
             settings,
             folder: DataFolder::new(data),
             workdir,

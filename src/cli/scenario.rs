@@ -1,6 +1,5 @@
 //! `maxim sim run`: agents live through scenario files, and what was expected is checked.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,6 +8,7 @@ use serde_json::{Value, json};
 use super::sim::Scratch;
 use super::table::Tone;
 use super::{Cell, CliError, Exit, Out, Table};
+use crate::data_folder::write_private;
 use crate::sim::bench::Broken;
 use crate::sim::scenario::{Checked, Scenario, check, junit, live};
 
@@ -77,7 +77,7 @@ impl RunArgs {
         out.answer(&document, || all.iter().map(|told| told.shown(out)).collect::<Vec<_>>().join("\n"))?;
         if let Some(file) = &self.junit {
             let suites: Vec<_> = all.iter().map(|told| (told.name.clone(), told.checked.clone())).collect();
-            fs::write(file, junit(&suites)).map_err(|error| {
+            write_private(file, junit(&suites).as_bytes()).map_err(|error| {
                 let found = format!("the results can't be put into {}: {error}", file.display());
                 CliError::new(Exit::TryAgain, found, "name another file with --junit")
             })?;

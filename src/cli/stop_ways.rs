@@ -194,6 +194,7 @@ fn signal(note: &DaemonNote) -> Option<u32> {
 
 /// The folder isn't made: where none is, no daemon ever was.
 fn leave_request(path: &Path, text: &str) -> io::Result<()> {
+    // Its reader may be another user: a stop that a person as root leaves is the daemon's to read.
     let mut file = fs::File::create(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
@@ -217,7 +218,8 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").spawn().expect("starts");
         let pid = child.id();
         let birth = birth_of(pid).expect("it lives");
-        let note = |birth| DaemonNote { url: String::new(), pid, started: Timestamp::UNIX_EPOCH, birth };
+        let note =
+            |birth| DaemonNote { url: String::new(), pid, started: Timestamp::UNIX_EPOCH, birth, asks_for: None };
         assert_eq!(signal(&note(Some(birth + 1))), None, "another process has its number by now");
         assert_eq!(signal(&note(None)), None, "an older note goes by the name");
         assert_eq!(signal(&note(Some(birth))), Some(pid));

@@ -10,6 +10,8 @@ use super::table::{Cell, Table, Tone, printable};
 use super::{CliError, Exit, Global, Out, Paint};
 use crate::agent::containment::Containment;
 use crate::agent::tool_servers;
+use crate::config::Settings;
+use crate::data_folder::{DaemonNote, DataFolder};
 
 /// What the running daemon's agent can do.
 pub(super) fn list(global: &Global, out: &Out) -> Result<Exit, CliError> {
@@ -108,6 +110,13 @@ pub(super) fn note(server: &Value) -> String {
     notes.join("; ")
 }
 
+/// Where the daemon of this folder listens: the one that runs, and one that would start now.
+fn ports(settings: &Settings, folder: &DataFolder) -> Vec<u16> {
+    let note = DaemonNote::read(folder).ok().flatten();
+    let running = note.and_then(|note| note.url.rsplit(':').next()?.trim_end_matches('/').parse().ok());
+    running.into_iter().chain([settings.http.listen.port()]).collect()
+}
+
 /// Asks the configured servers what they offer and remembers it for the next start. Works without a daemon.
 pub(super) fn refresh(global: &Global, out: &Out, only: Option<&str>) -> Result<Exit, CliError> {
     let settings = global.load(Vec::new())?.settings;
@@ -121,11 +130,17 @@ pub(super) fn refresh(global: &Global, out: &Out, only: Option<&str>) -> Result<
     let folder = ListFolder::new(global.data_folder()?.tool_lists());
     let remembered = folder.load(settings.mcp.keys().map(String::as_str));
     let servers = ToolServers::new(plans, &remembered, folder);
-    let namespaces = Containment::find(&settings.tools)
-        .map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?
-        .namespaces();
-    let own = global.places().own_files(global.data_folder()?.path(), &std::env::current_dir().unwrap_or_default());
-    let sandbox = SandboxPolicy { namespaces, own, ..SandboxPolicy::default() };
+    let containment = Containment::find(&settings.tools)
+        .map_err(|fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] })?;
+    let folder = global.data_folder()?;
+    let workdir = std::env::current_dir().unwrap_or_default();
+    let sandbox = SandboxPolicy {
+        namespaces: containment.namespaces(),
+        own: global.places().own_files(folder.path(), settings.http.token_file.as_deref(), &workdir),
+        expose_own_data: settings.tools.expose_own_data,
+        own_ports: containment.own_ports(ports(&settings, &folder), &settings.tools),
+        ..SandboxPolicy::default()
+    };
     // A person asks, and no effect follows; a stop of the daemon's brain doesn't concern it.
     let asked = servers.refresh(only, &StopLatch::in_memory(), &sandbox);
     let is_well = asked.iter().all(|(_, found)| found.is_ok());

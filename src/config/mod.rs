@@ -49,7 +49,7 @@ pub use field::{Field, Section, Shape};
 pub use gate::{Gate, ModelReview};
 pub use gateway::Gateway;
 pub use habit::Habit;
-pub use http::Http;
+pub use http::{Http, WeakToken, check_token};
 pub use laws::{
     AccumbensLaw, BridgeLaw, ClockLaw, ConceptLaw, HippocampusLaw, LikenessLaw, NumberLaw, PatternLaw, PromoterLaw,
     QuickLaw, RecallLaw, SignificanceLaw, SkillLaw, SleepLaw,

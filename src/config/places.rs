@@ -46,12 +46,12 @@ impl Places {
         }
     }
 
-    /// What is the agent's own: its data, and each file that is a layer of its configuration, or would be one for a command
+    /// What is the agent's own: its data, a file with its door's token, and each file that is a layer of its configuration, or would be one for a command
     /// that is given no `--config`, or is given in the working folder.
-    pub fn own_files(&self, data: &Path, workdir: &Path) -> OwnFiles {
+    pub fn own_files(&self, data: &Path, token: Option<&Path>, workdir: &Path) -> OwnFiles {
         let layers = [&self.system, &self.user, &self.local, &self.named].into_iter().flatten().cloned();
         let in_workdir = self.local.iter().map(|local| workdir.join(local));
-        OwnFiles::new(layers.chain(in_workdir), [data.to_owned()])
+        OwnFiles::new(layers.chain(in_workdir), [Some(data), token].into_iter().flatten().map(Path::to_owned))
     }
 
     /// The data folder: what is configured, else the one below the state home.

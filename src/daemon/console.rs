@@ -20,10 +20,18 @@ pub fn is_fed() -> bool {
 
 /// Reads on one thread, prints on another.
 pub fn start(outside: &Outside) {
-    let (desk, mut said) = (outside.console.clone(), outside.console.listen());
+    let (desk, hearing) = (outside.console.clone(), outside.console.clone());
     let door = outside.door.clone();
     let printing = std::thread::Builder::new().name("console-out".into()).spawn(move || {
-        while let Some(said) = said.blocking_recv() {
+        let mut all_said = hearing.listen();
+        loop {
+            let Some(said) = all_said.blocking_recv() else {
+                standard_error::tell(
+                    "the terminal stood still, and some words were not shown; they are in `maxim why`",
+                );
+                all_said = hearing.listen();
+                continue;
+            };
             let text = match said {
                 Said::Reply { text, .. } => Some(text),
                 Said::Ended(ended) if !ended.spoken => ended.reply,

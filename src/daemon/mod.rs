@@ -20,25 +20,28 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use maxim_actors::action::tools::OwnFiles;
+use maxim_actors::action::tools::hands::SANDBOX_FOLDER;
 use maxim_actors::effectors::tool_servers::ListFolder;
 use maxim_actors::region::Tap;
 use maxim_actors::store::{AgentStore, OpenReport, StateStore, StoreOptions};
 use maxim_bus::clock::{Stopwatch, SystemClock};
 use maxim_bus::latch::{LatchFile, LatchRecord, LoadedLatch, Mirror, StopDetail, StopLatch};
 use maxim_bus::{AgentId, Clock, SharedClock};
+use rustix::process::{Resource, getrlimit};
 use tokio::sync::watch;
 
 use crate::agent::containment::Containment;
 use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use crate::backups::Backups;
 use crate::cli::{CliError, Exit};
-use crate::config::{self, Secret, Settings};
+use crate::config::{self, Mode, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
-use crate::http::{self, EventLog, Figures, Served};
+use crate::http::{self, EventLog, Figures, Proof, Served};
 use crate::machines::{self, Machines, Taken};
 use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::standard_error;
 use crate::stopping::{SignsOfLife, stop_by};
+use crate::token;
 use crate::working_set::{TIDY_EVERY, let_go_of_start, tidy};
 
 /// How long the end of the session is waited for when the daemon ends.
@@ -47,6 +50,10 @@ const SESSION_GRACE: Duration = Duration::from_secs(1);
 const HTTP_GRACE: Duration = Duration::from_secs(1);
 /// How long other machines may take to hear what the latch says, before the next one takes the agent.
 const LATCH_GRACE: Duration = Duration::from_secs(3);
+
+/// What a start with `http.open` says.
+const OPEN: &str = "http.open = true: the HTTP door asks NOBODY for a token. EACH program and EACH account of this machine \
+                    commands this agent, answers what it asks and clears its stop. Take http.open away to end that";
 
 /// How the daemon was asked to run.
 pub struct Plan {
@@ -67,7 +74,7 @@ struct Opened {
     latch: StopLatch,
     listener: TcpListener,
     address: SocketAddr,
-    bearer: Option<Secret>,
+    proof: Proof,
     containment: Containment,
     machines: Option<Arc<Machines>>,
 }
@@ -79,11 +86,27 @@ struct Opened {
 pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
     standard_error::take_panics();
+    enough_files(getrlimit(Resource::Nofile).current)?;
     let opened = open(&plan)?;
     let system = actix::System::new();
     let exit = system.block_on(live(plan, opened, watch));
     actix::System::current().stop();
     exit
+}
+
+/// Files that may be open at least: some 60 are while it is idle.
+const FILES: u64 = 96;
+
+/// Fewer open files than it needs would end it in the middle of something.
+fn enough_files(limit: Option<u64>) -> Result<(), CliError> {
+    match limit {
+        Some(limit) if limit < FILES => {
+            let found = format!("only {limit} files may be open at once, and it needs {FILES} at least");
+            let fix = "raise the limit: `ulimit -n 1024` in a shell, LimitNOFILE= in a unit of systemd";
+            Err(CliError::new(Exit::TryAgain, found, fix))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn open(plan: &Plan) -> Result<Opened, CliError> {
@@ -97,7 +120,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     let containment = std::thread::spawn(move || Containment::find(&tools));
     let of_config = |fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] };
     let bearer = plan.settings.http.bearer().map_err(of_config)?;
-    http::check_listen(plan.settings.http.listen, bearer.as_ref())
+    http::check_listen(plan.settings.http.listen, bearer.as_ref(), plan.settings.http.open)
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     // A store that is missing beside what only a life leaves behind was lost; it is no new brain.
     let was_used = plan.folder.holds_recordings() || plan.folder.latch().exists();
@@ -124,6 +147,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     let listener = bind(plan)?;
     let ready = listener.set_nonblocking(true).and_then(|()| listener.local_addr());
     let address = ready.map_err(|error| unusable("the listening socket", folder, &error))?;
+    let proof = proof(plan, bearer.as_ref())?;
     let containment = containment.join().map_err(|_| {
         CliError::new(Exit::Bug, "looking for what contains child processes ended in a panic", "report it")
     })?;
@@ -131,7 +155,22 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     if let Some(machines) = &machines {
         latch.bind(machines.lease());
     }
-    Ok(Opened { store, report, latch, listener, address, bearer, containment, machines })
+    Ok(Opened { store, report, latch, listener, address, proof, containment, machines })
+}
+
+/// What callers will have to show.
+fn proof(plan: &Plan, configured: Option<&Secret>) -> Result<Proof, CliError> {
+    if plan.settings.http.open {
+        return Ok(Proof::Open);
+    }
+    if let Some(secret) = configured {
+        return Ok(Proof::configured(secret));
+    }
+    let own = token::of_daemon(&plan.folder).map_err(|error| unusable("the token", &plan.folder.token(), &error))?;
+    if let Some(told) = &own.told {
+        standard_error::tell(told);
+    }
+    Ok(Proof::own(&own.secret))
 }
 
 /// The latch of this machine's folder. Where the agent was another's before, the stricter of the two holds.
@@ -152,6 +191,15 @@ fn open_latch(
     StopLatch::open_mirrored(path, is_used, mirror)
 }
 
+/// The folder that programs of tools write in.
+pub fn written_folder(mode: Mode, workdir: &Path) -> PathBuf {
+    match mode {
+        Mode::Passive => workdir.join(SANDBOX_FOLDER),
+        Mode::Active => workdir.to_owned(),
+        Mode::Singularity => "/".into(),
+    }
+}
+
 fn bind(plan: &Plan) -> Result<TcpListener, CliError> {
     TcpListener::bind(plan.settings.http.listen).map_err(|error| {
         let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
@@ -165,7 +213,7 @@ fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
 }
 
 async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliError> {
-    let Opened { store, report, latch, listener, address, bearer, containment, machines } = opened;
+    let Opened { store, report, latch, listener, address, proof, containment, machines } = opened;
     let clock = SystemClock;
     let started = clock.now();
     let figures = Figures::of(&latch);
@@ -180,7 +228,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     )
     .map_err(|error| CliError::told(Exit::BadConfig, &error))?
     .owning(plan.own.clone());
+    let tools = &plan.settings.tools;
     rooms.hands.sandbox.namespaces = containment.namespaces();
+    // It listens already, so no child comes before this is known.
+    rooms.hands.sandbox.own_ports = containment.own_ports(vec![address.port()], tools);
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     let clock: SharedClock = Arc::new(clock);
@@ -235,7 +286,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
     // The token was read before, from wherever it is.
-    let config::Http { listen: _, token: _, token_file: _, origins, body_max } = &plan.settings.http;
+    let config::Http { listen: _, token: _, token_file: _, open: _, session_idle, origins, body_max } =
+        &plan.settings.http;
     let draining = Arc::new(AtomicBool::new(false));
     let is_stop_path_tested = Arc::new(AtomicBool::new(false));
     let served = Arc::new(Served {
@@ -243,7 +295,9 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         store: store.clone(),
         events,
         chaos: plan.chaos,
-        bearer,
+        proof,
+        sessions: http::Sessions::new(session_idle.get()),
+        guesses: http::Guesses::default(),
         origins: origins.clone(),
         listen: address,
         started,
@@ -264,6 +318,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         containment: Some(containment.clone()),
         channels: Arc::clone(&rooms.channels),
         imports: http::Imports::default(),
+        retries: http::Retries::default(),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     if let Some(machines) = &machines {
@@ -271,7 +326,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     }
     let (close_http, http_closes) = watch::channel(false);
     let (server, serving) = serve(listener, served, http_closes)?;
-    let note = DaemonNote::own(format!("http://{address}"), started);
+    let note = DaemonNote::own(format!("http://{address}"), started, proof.kind());
     if let Err(error) = note.write(&plan.folder) {
         // On a full disk it starts all the same, so that it can be asked and stopped.
         let path = plan.folder.daemon_note();
@@ -287,9 +342,13 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     for line in found::tell(&report, &retaken, &agent, &latch, said, &under_way) {
         standard_error::tell(line);
     }
-    let own_files = containment.own_files(&plan.own, &plan.workdir);
+    let written = written_folder(plan.settings.agent.mode, &plan.workdir);
+    let own_files = containment.own_files(&plan.own, &written, plan.settings.tools.expose_own_data);
     for (_, line) in containment.lines().into_iter().chain(own_files) {
         standard_error::tell(format_args!("sandbox: {line}"));
+    }
+    if proof == Proof::Open {
+        standard_error::tell(OPEN);
     }
     let took = watch.elapsed().as_millis();
     standard_error::tell(format_args!(
@@ -455,7 +514,7 @@ fn serve(
 /// A request for a stop that was left while nobody was there to take it.
 fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
     let path = folder.stop_request();
-    if let Ok(reason) = fs::read_to_string(&path) {
+    if let Ok(reason) = stop_ways::requested(&path) {
         let reason = if reason.trim().is_empty() { "a stop request file".to_owned() } else { reason.trim().to_owned() };
         let (_, durable) = latch.raise(StopDetail { reason, by: stop_by::FILE.into(), at: Some(at) });
         if durable.wait(Duration::from_secs(5)) {

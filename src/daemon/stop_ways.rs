@@ -100,12 +100,22 @@ impl Requests {
     }
 }
 
+/// The start of what somebody wrote. A stop is heeded whatever its words are: cut within a character, or no text at all.
+fn words(file: &mut impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(LINE).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The reason in a file that asks for a stop.
+pub(super) fn requested(path: &Path) -> io::Result<String> {
+    words(&mut fs::File::open(path)?)
+}
+
 fn read(path: &Path) -> io::Result<(String, (u64, i64, i64))> {
     let mut file = fs::File::open(path)?;
     let meta = file.metadata()?;
-    let mut text = String::new();
-    Read::by_ref(&mut file).take(LINE).read_to_string(&mut text)?;
-    Ok((text, (meta.ino(), meta.mtime(), meta.mtime_nsec())))
+    Ok((words(&mut file)?, (meta.ino(), meta.mtime(), meta.mtime_nsec())))
 }
 
 /// Asks the stop thread for a sign of life, without stopping anything.
@@ -122,8 +132,9 @@ pub fn test(folder: &DataFolder) -> io::Result<()> {
 fn answer(caller: &UnixStream, door: &Door) -> io::Result<()> {
     caller.set_read_timeout(Some(PATIENCE))?;
     caller.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new(caller.take(LINE)).read_line(&mut line)?;
+    let mut line = Vec::new();
+    BufReader::new(caller.take(LINE)).read_until(b'\n', &mut line)?;
+    let line = String::from_utf8_lossy(&line);
     let mut writer = caller;
     let Some(reason) = line.trim().strip_prefix("stop") else {
         return writeln!(writer, "{}", json!({ "error": "send `stop <reason>`" }));
@@ -174,6 +185,22 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(StopLatch::open(&folder.latch(), true).expect("opens").is_stopped(), "as after a crash");
+    }
+
+    #[test]
+    fn a_request_stops_whatever_its_words_are_and_however_many() {
+        for words in ["é".repeat(500_000).into_bytes(), [b'a', 0xc3].repeat(3000), vec![0xff; 1 << 20], Vec::new()] {
+            let dir = tempfile::tempdir().expect("a folder");
+            let folder = DataFolder::new(dir.path().to_owned());
+            fs::write(folder.stop_request(), words).expect("written");
+            let mut stops = Vec::new();
+            Requests::new(&folder).look(&StopLatch::in_memory(), |reason| stops.push(reason.to_owned()));
+            assert_eq!(stops.len(), 1);
+            assert!(
+                stops[0].len() <= 3 * LINE as usize && requested(&folder.stop_request()).is_err(),
+                "heeded and gone"
+            );
+        }
     }
 
     #[test]

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::Response;
 use maxim_actors::effectors::channels::Submission;
+use maxim_bus::bounds::USER;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, Trust};
 use serde::Deserialize;
@@ -20,7 +21,7 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::time::error::Elapsed;
 
 use super::fields::{query_fields, whole_body};
-use super::percepts::{OWNER, checked_text, submit};
+use super::percepts::{OWNER, checked_text, ended_before, submit};
 use super::problem::{Answer, json_answer, ok};
 use super::word_stream::WordStream;
 use super::{Problem, Served};
@@ -29,9 +30,6 @@ use super::{Problem, Served};
 pub(super) const MODEL: &str = "maxim";
 /// How long the end of a turn is waited for; longer than any turn takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(900);
-/// Names a request that a client sends again.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-
 /// How a turn ended, as far as it was waited for.
 pub(super) type Ended = Result<Result<Result<TurnEnded, String>, RecvError>, Elapsed>;
 
@@ -117,8 +115,9 @@ pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> Re
 
 async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, Problem> {
     served.refuse_while_draining()?;
-    let provider_id = idempotency_key(request.headers());
-    let bytes = whole_body(request.into_body(), served.body_max).await?;
+    let (head, body) = request.into_parts();
+    let bytes = whole_body(body, served.body_max).await?;
+    let provider_id = served.provider_id("completion", &head.headers, &bytes)?;
     let asked: Asked = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::bad(format!("the request can't be read: {error}"), "send {\"messages\": […]} as JSON")
     })?;
@@ -126,12 +125,21 @@ async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, P
     let said = said.ok_or_else(|| Problem::bad("no message has the role user", "put what is said into one"))?;
     let body = checked_text(served, "content", &said.text()?)?;
     let sender = asked.user.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| OWNER.into());
+    let sender = USER.take(&sender).map_err(|much| Problem::beyond(&much))?.into_owned();
     let desk = Arc::clone(&served.agent.outside.http);
     let submission = Submission { channel: "http".into(), sender, body, provider_id, trust: Trust::Owner };
     // Before the words are handed in, so that nothing of the answer is missed.
     let heard = (asked.stream == Some(true)).then(|| desk.listen());
-    let turn = submit(&desk, submission).await?.percept;
-    let ended = tokio::time::timeout(PATIENCE, desk.turn(turn));
+    let accepted = submit(&desk, submission).await?;
+    let turn = accepted.percept;
+    let told = desk.turn(turn);
+    let before = ended_before(served, &accepted).await;
+    let ended = async move {
+        match before {
+            Some(ended) => Ok(Ok(Ok(ended))),
+            None => tokio::time::timeout(PATIENCE, told).await,
+        }
+    };
     let created = served.agent.frame.clock.now().as_second();
     if let Some(heard) = heard {
         let wants_usage = asked.stream_options.and_then(|options| options.include_usage) == Some(true);
@@ -151,11 +159,6 @@ async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, P
             "usage": usage(served, turn),
         }),
     ))
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Option<String> {
-    let key = headers.get(IDEMPOTENCY_KEY)?.to_str().ok()?;
-    Some(format!("completion/{key}"))
 }
 
 /// What was said in the turn; who said nothing did what the client can't see.

@@ -9,6 +9,7 @@ use maxim_actors::memory::anterior_temporal_lobe::model::concept_number;
 use maxim_actors::memory::hippocampus::Hippocampus;
 use maxim_actors::region::Region;
 use maxim_actors::sleep::semantic_promoter::SemanticPromoter;
+use maxim_bus::bounds;
 use maxim_bus::signals::concepts::{
     DocumentIngested, ForgetRecord, IngestDocument, PinRecord, ProposeRelationType, RecordChanged,
 };
@@ -53,7 +54,7 @@ pub const ASSOCIATED: &[Field] = &[
 ];
 pub const INGEST: &[Field] = &[
     Field::needed("document", Kind::Text, "the document's name, as it will be cited"),
-    Field::needed("text", Kind::Text, "its text, or a part of it"),
+    Field::needed("text", Kind::Words(&bounds::DOCUMENT), "its text, or a part of it"),
     Field::optional("markdown", Kind::Flag, "the text is Markdown"),
     Field::optional("passages_before", Kind::Whole(0, 4_000_000_000), "passages that earlier parts had"),
     Field::optional("more", Kind::Flag, "further parts follow; else what is known of it beyond this part goes"),

@@ -1,12 +1,15 @@
 //! What callers may give, by name and kind: bodies and query strings are read by the same tables, which the API's
 //! description shows too.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use futures_util::StreamExt;
+use maxim_bus::bounds::{self, BODY_PAUSE, BODY_TIME, Bound, Excess, LIST, VALUE};
 use serde_json::{Map, Value, json};
 
 use super::{Problem, Served};
@@ -17,7 +20,12 @@ const DRAIN: usize = 32 << 20;
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
+    /// As [`Kind::Words`], of the bound that holds where a field has none of its own.
     Text,
+    /// Text within a bound.
+    Words(&'static Bound),
+    /// Text that the handler holds against a bound that a person sets, such as `gateway.text_max`.
+    Spoken,
     Flag,
     /// From, to.
     Number(f64, f64),
@@ -50,7 +58,7 @@ impl Field {
     /// Its JSON schema.
     pub fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::Text => json!({"type": "string"}),
+            Kind::Text | Kind::Words(_) | Kind::Spoken => json!({"type": "string"}),
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Number(low, high) => json!({"type": "number", "minimum": low, "maximum": high}),
             Kind::Whole(low, high) => json!({"type": "integer", "minimum": low, "maximum": high}),
@@ -60,13 +68,47 @@ impl Field {
             }
             Kind::Any => json!({}),
         };
+        // In characters, of which none has less than a byte: what is longer is refused in any case.
+        if let Some(bound) = self.bound().filter(|bound| bound.excess == Excess::Refused) {
+            schema["maxLength"] = bound.limit.into();
+        }
         schema["description"] = self.meaning.into();
         schema
     }
 
+    /// What bounds its text.
+    fn bound(&self) -> Option<&'static Bound> {
+        match self.kind {
+            Kind::Text => Some(&bounds::FIELD),
+            Kind::Words(bound) => Some(bound),
+            _ => None,
+        }
+    }
+
+    /// Within its bound, as the table of bounds says.
+    fn take(&self, value: &mut Value) -> Result<(), Problem> {
+        let too_much = |found: usize, limit: usize| {
+            let found = format!("the field {:?} has {found} bytes; at most {limit} are taken", self.name);
+            Problem::too_much(found, self.name, limit)
+        };
+        if let (Some(bound), Some(text)) = (self.bound(), value.as_str()) {
+            let taken = bound.take(text).map_err(|much| too_much(much.found, much.limit))?;
+            if let Cow::Owned(taken) = taken {
+                *value = taken.into();
+            }
+        }
+        if matches!(self.kind, Kind::Object | Kind::Any) {
+            let size = value.to_string().len();
+            if size > VALUE.limit {
+                return Err(too_much(size, VALUE.limit));
+            }
+        }
+        Ok(())
+    }
+
     fn expected(&self) -> String {
         match self.kind {
-            Kind::Text => "text".into(),
+            Kind::Text | Kind::Words(_) | Kind::Spoken => "text".into(),
             Kind::Flag => "true or false".into(),
             Kind::Number(low, high) => format!("a number from {low} to {high}"),
             Kind::Whole(low, high) => format!("a whole number from {low} to {high}"),
@@ -78,14 +120,14 @@ impl Field {
 
     fn accepts(&self, value: &Value) -> bool {
         match self.kind {
-            Kind::Text => value.is_string(),
+            Kind::Text | Kind::Words(_) | Kind::Spoken => value.is_string(),
             Kind::Flag => value.is_boolean(),
             Kind::Number(low, high) => value.as_f64().is_some_and(|number| (low..=high).contains(&number)),
             Kind::Whole(low, high) => value.as_u64().is_some_and(|number| (low..=high).contains(&number)),
             Kind::Object => value.is_object(),
             Kind::Wholes(low, high) => {
                 let fits = |one: &Value| one.as_u64().is_some_and(|number| (low..=high).contains(&number));
-                value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(fits))
+                value.as_array().is_some_and(|all| (1..=LIST.limit).contains(&all.len()) && all.iter().all(fits))
             }
             Kind::Any => true,
         }
@@ -94,7 +136,7 @@ impl Field {
     /// A word of a query string as this kind; what doesn't fit stays text and is refused by the check.
     fn read(&self, word: &str) -> Value {
         match self.kind {
-            Kind::Text => Value::from(word),
+            Kind::Text | Kind::Words(_) | Kind::Spoken => Value::from(word),
             Kind::Wholes(..) => {
                 let numbers: Option<Vec<u64>> = word.split(',').map(|one| one.trim().parse().ok()).collect();
                 numbers.map_or_else(|| Value::from(word), Value::from)
@@ -112,7 +154,7 @@ impl Given {
     /// Checks names, kinds and what is required; null is absent.
     pub fn check(mut given: Map<String, Value>, fields: &[Field]) -> Result<Self, Problem> {
         given.retain(|_, value| !value.is_null());
-        for (name, value) in &given {
+        for (name, value) in &mut given {
             let Some(field) = fields.iter().find(|field| field.name == name) else {
                 return Err(unknown(name, fields));
             };
@@ -120,6 +162,7 @@ impl Given {
                 let found = format!("the field {name:?} is {}", shortened(value));
                 return Err(Problem::bad(found, format!("give {}", field.expected())));
             }
+            field.take(value)?;
         }
         match fields.iter().find(|field| field.is_required && !given.contains_key(field.name)) {
             Some(field) => {
@@ -144,9 +187,9 @@ impl Given {
 }
 
 fn unknown(name: &str, fields: &[Field]) -> Problem {
-    let found = format!("the field {name:?} is unknown");
+    let found = format!("the field {:?} is unknown", clipped(name));
     let names = fields.iter().map(|field| field.name);
-    let fix = match nearest(name, names) {
+    let fix = match nearest(&clipped(name), names) {
         Some(near) => format!("did you mean {near:?}?"),
         None if fields.is_empty() => "give no fields".into(),
         None => format!("known are {}", fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")),
@@ -167,8 +210,12 @@ pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<
 }
 
 fn shortened(value: &Value) -> String {
-    let text = value.to_string();
-    if text.chars().count() <= 60 { text } else { text.chars().take(60).collect::<String>() + "…" }
+    clipped(&value.to_string())
+}
+
+/// What is shown of what somebody sent.
+fn clipped(text: &str) -> String {
+    if text.chars().nth(60).is_none() { text.to_owned() } else { text.chars().take(60).collect::<String>() + "…" }
 }
 
 /// The body of a request as a JSON object of these fields. No body is an empty object.
@@ -200,17 +247,21 @@ pub fn query_fields(request: &Request, fields: &[Field]) -> Result<Given, Proble
         let value =
             fields.iter().find(|field| field.name == name).map_or(Value::from(&*word), |field| field.read(&word));
         if given.insert(name.to_string(), value).is_some() {
-            return Err(Problem::bad(format!("the parameter {name:?} is given twice"), "give it once"));
+            return Err(Problem::bad(format!("the parameter {:?} is given twice", clipped(&name)), "give it once"));
         }
     }
     Given::check(given, fields)
 }
 
-/// Reads a body up to `limit` bytes.
+/// Reads a body up to `limit` bytes, as long as it keeps coming.
 pub async fn whole_body(body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
     let mut stream = body.into_data_stream();
     let (mut bytes, mut total) = (Vec::new(), 0);
-    while let Some(chunk) = stream.next().await {
+    let (pause, end) = (Duration::from_secs(BODY_PAUSE.limit as u64), Duration::from_secs(BODY_TIME.limit as u64));
+    let end = tokio::time::Instant::now() + end;
+    loop {
+        let next = tokio::time::timeout_at(end.min(tokio::time::Instant::now() + pause), stream.next()).await;
+        let Some(chunk) = next.map_err(|_| late_body())? else { break };
         let chunk = chunk.map_err(|error| Problem::bad(format!("the body broke off: {error}"), "send it again"))?;
         total += chunk.len();
         if total <= limit {
@@ -227,4 +278,10 @@ pub async fn whole_body(body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
         return Err(problem);
     }
     Ok(bytes)
+}
+
+fn late_body() -> Problem {
+    let found =
+        format!("the body doesn't come: nothing for {} s, or not whole within {} s", BODY_PAUSE.limit, BODY_TIME.limit);
+    Problem::new(StatusCode::REQUEST_TIMEOUT, found, "send it at once")
 }

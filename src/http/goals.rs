@@ -19,7 +19,7 @@ use super::{Problem, Served};
 const CHANNEL: &str = "http";
 
 pub const GOAL: &[Field] =
-    &[Field::needed("goal", Kind::Text, "what is to be reached, as one would say it to the agent")];
+    &[Field::needed("goal", Kind::Spoken, "what is to be reached, as one would say it to the agent")];
 pub const WISH: &[Field] = &[Field::needed("go_on", Kind::Flag, "true lets it go on, false gives it up")];
 
 pub(super) async fn survey(served: &Served, wish: Option<GoalWish>) -> Result<GoalsSurveyed, Problem> {

@@ -1,79 +1,106 @@
-//! Who may come in: whoever shows the token, or else programs of this machine.
+//! Who may come in: whoever shows the token, or the key of a session of the page, which began with the token.
 //!
-//! Without a token the door trusts this machine, but not the web pages that its browser shows: those come with a foreign
-//! `Origin`, or with a name of their own that points at loopback. The daemon's own page shows the token that its reader
-//! typed; pages of `http.origins` may use the door as its own does.
+//! An address of loopback is no identity: other accounts of this machine and sandboxed programs have it too. So is no web
+//! page that this machine's browser shows: those come with a foreign `Origin`, or with a name of their own that points at
+//! loopback. Pages of `http.origins` may use the door as its own page does, and show the same. Stopping alone needs no
+//! token from this machine.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::proof::{Digest, Proof};
+use super::routes::{self, Access};
 use super::socket::PATH as SOCKET;
-use super::{Problem, Served, page};
-use crate::config::Secret;
+use super::{Problem, Served};
 
-/// An address that must not be served like this.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error(
-    "http.listen = \"{0}\" is reached from other machines, and no token is set; set MAXIM__HTTP__TOKEN or http.token_file, or listen on 127.0.0.1"
-)]
-pub struct OpenToAll(pub SocketAddr);
+/// How a web page shows its key where it opens a WebSocket, for which no browser sends `Authorization`: as one of the
+/// protocols that it offers, with the key's bytes in hexadecimal behind.
+const TOKEN_PROTOCOL: &str = "maxim.bearer.";
+/// What a proxy adds: who sent the request is not the peer then.
+const FORWARDED: [&str; 5] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
 
-/// Beyond loopback a token is required.
-///
-/// # Errors
-/// The address isn't loopback and there is no token, or an empty one.
-pub fn check_listen(listen: SocketAddr, bearer: Option<&Secret>) -> Result<(), OpenToAll> {
-    let is_guarded = bearer.is_some_and(|secret| !secret.expose().is_empty());
-    if listen.ip().is_loopback() || is_guarded { Ok(()) } else { Err(OpenToAll(listen)) }
+/// Why somebody doesn't come in.
+struct Refusal {
+    problem: Problem,
+    /// A token was shown, and it was wrong.
+    is_guess: bool,
 }
 
-/// Where providers post.
-const HOOKS: &str = "/hooks/";
-/// How a web page shows the token where it opens a WebSocket, for which no browser sends `Authorization`: as one of the
-/// protocols that it offers, with the token's bytes in hexadecimal behind.
-const TOKEN_PROTOCOL: &str = "maxim.bearer.";
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self { problem, is_guess: false }
+    }
+}
 
 /// Lets a request pass or answers it.
 pub async fn guard(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
+    let access = routes::access(request.method(), request.uri().path());
     // Who looks after processes has no token, and is told nothing of the brain; what providers post shows a signature.
-    let path = request.uri().path();
-    if matches!(path, "/healthz" | "/readyz") || path.starts_with(HOOKS) {
+    if matches!(access, Access::Probe | Access::Signed) {
         return next.run(request).await;
     }
-    match admit(&served, request.uri().path(), request.headers()) {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
+    match admit(&served, access, peer, request.uri().path(), request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Err(Refusal { problem, is_guess: false }) => problem.into_response(),
+        Err(Refusal { problem, is_guess: true }) => match served.guesses.slow(peer).await {
+            Ok(()) => problem.into_response(),
+            Err(busy) => {
+                let mut response = busy.into_response();
+                response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+                response
+            }
+        },
     }
 }
 
-fn admit(served: &Served, path: &str, headers: &HeaderMap) -> Result<(), Problem> {
+fn admit(
+    served: &Served,
+    access: Access,
+    peer: Option<IpAddr>,
+    path: &str,
+    headers: &HeaderMap,
+) -> Result<(), Refusal> {
     let host = text(headers, header::HOST).unwrap_or_default();
     refuse_foreign_pages(&served.origins, path, host, headers)?;
-    let Some(secret) = &served.bearer else {
-        if is_loopback(host) {
-            return Ok(());
-        }
+    // Whoever sets a token may call the door by other names, as behind a proxy.
+    if !matches!(served.proof, Proof::Configured(_)) && !is_loopback(host) {
         let found = format!("the host {host:?} is not this machine's own name");
-        return Err(Problem::new(StatusCode::FORBIDDEN, found, "call it as 127.0.0.1 or localhost, or set a token"));
-    };
-    // No browser can show a token where it opens a page, and the page's files hold nothing of this brain.
-    if page::is_of_the_page(path) {
+        let fix = "call it as 127.0.0.1 or localhost, or set a token (http.token_file)";
+        return Err(Problem::new(StatusCode::FORBIDDEN, found, fix).into());
+    }
+    match access {
+        // No browser can show a token where it opens a page, and the page's files hold nothing of this brain.
+        Access::Page | Access::Probe | Access::Signed => return Ok(()),
+        Access::Stop if is_of_this_machine(peer, host, headers) => return Ok(()),
+        Access::Stop | Access::Owner => {}
+    }
+    if served.proof == Proof::Open {
         return Ok(());
     }
     let shown = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
-    let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-    let is_shown = shown.is_some_and(|token| is_same(token.as_bytes(), secret.expose().as_bytes()));
-    if is_shown || (path == SOCKET && offers_token(headers, secret)) {
-        return Ok(());
-    }
-    let found = if shown.is_some() { "the bearer token is wrong" } else { "a bearer token is required" };
-    let fix = "send \"Authorization: Bearer …\" with the token of the daemon's configuration";
-    Err(Problem::new(StatusCode::UNAUTHORIZED, found, fix))
+    let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let shown = shown.map(|(_, token)| Digest::of(token.trim().as_bytes()));
+    let shown = shown.or_else(|| if path == SOCKET { offered_token(headers) } else { None });
+    let knows = |shown: &Digest| served.proof.is_of(shown) || served.sessions.knows(shown);
+    let (found, is_guess) = match shown {
+        Some(shown) if knows(&shown) => return Ok(()),
+        Some(_) => ("the bearer token is wrong", true),
+        None => ("a bearer token is required", false),
+    };
+    let fix = "send \"Authorization: Bearer …\" with what `maxim token` prints; `maxim open` opens the page";
+    Err(Refusal { problem: Problem::new(StatusCode::UNAUTHORIZED, found, fix), is_guess })
+}
+
+/// A program of this machine called it by this machine's own name, and no proxy passed it on.
+fn is_of_this_machine(peer: Option<IpAddr>, host: &str, headers: &HeaderMap) -> bool {
+    let is_direct = FORWARDED.iter().all(|name| !headers.contains_key(*name));
+    is_direct && is_loopback(host) && peer.is_some_and(|peer| peer.to_canonical().is_loopback())
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -103,13 +130,14 @@ fn refuse_foreign_pages(origins: &[String], path: &str, host: &str, headers: &He
     Err(Problem::new(StatusCode::FORBIDDEN, found, fix))
 }
 
-/// Whether the token is among the protocols that a WebSocket offers.
-fn offers_token(headers: &HeaderMap, secret: &Secret) -> bool {
-    let expected: String = secret.expose().bytes().map(|byte| format!("{byte:02x}")).collect();
+/// The token among the protocols that a WebSocket offers; the first counts, so that one request is one guess.
+fn offered_token(headers: &HeaderMap) -> Option<Digest> {
     let offers = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
-    let mut tokens =
-        offers.flat_map(|offer| offer.split(',')).filter_map(|one| one.trim().strip_prefix(TOKEN_PROTOCOL));
-    tokens.any(|token| is_same(token.as_bytes(), expected.as_bytes()))
+    let mut offers = offers.flat_map(|offer| offer.split(','));
+    let word = offers.find_map(|one| one.trim().strip_prefix(TOKEN_PROTOCOL))?;
+    let bytes = |at: usize| u8::from_str_radix(word.get(at..at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..word.len()).step_by(2).map(bytes).collect();
+    Some(Digest::of(&bytes.unwrap_or_default()))
 }
 
 /// The host part of a `Host` header is `localhost` or a loopback address. None at all comes from no browser.
@@ -125,25 +153,9 @@ fn is_loopback(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Takes the same time for all tokens of one length.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    let differing = a.iter().zip(b).fold(0u8, |all, (a, b)| all | (a ^ b));
-    a.len() == b.len() && std::hint::black_box(differing) == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_loopback_is_served_without_a_token() {
-        let address = |text: &str| text.parse::<SocketAddr>().expect("an address");
-        assert_eq!(check_listen(address("127.0.0.1:7717"), None), Ok(()));
-        assert_eq!(check_listen(address("[::1]:7717"), None), Ok(()));
-        assert!(check_listen(address("0.0.0.0:7717"), None).is_err());
-        assert!(check_listen(address("192.168.1.2:1"), Some(&Secret::new(String::new()))).is_err());
-        assert_eq!(check_listen(address("0.0.0.0:7717"), Some(&Secret::new("s".into()))), Ok(()));
-    }
 
     #[test]
     fn a_name_that_points_at_loopback_is_not_loopback() {
@@ -185,16 +197,29 @@ mod tests {
 
     #[test]
     fn a_socket_offers_the_token_among_its_protocols() {
-        let secret = Secret::new("s3 ü".into());
-        let offers = |offer: &str| offers_token(&headers(&[("sec-websocket-protocol", offer)]), &secret);
+        let own = Digest::of("s3 ü".as_bytes());
+        let offers = |offer: &str| offered_token(&headers(&[("sec-websocket-protocol", offer)])) == Some(own);
         assert!(offers("maxim, maxim.bearer.733320c3bc") && offers("maxim.bearer.733320c3bc"));
         assert!(!offers("maxim") && !offers("maxim.bearer.") && !offers("maxim.bearer.733320c3bd"));
-        assert!(!offers_token(&HeaderMap::new(), &secret));
+        assert!(!offers("maxim.bearer.733320c3b") && !offers("maxim.bearer.73332zc3bc"));
+        assert!(!offers("maxim.bearer.00, maxim.bearer.733320c3bc"), "one request is one guess");
+        assert_eq!(offered_token(&HeaderMap::new()), None);
     }
 
     #[test]
-    fn tokens_are_the_same_only_when_they_are() {
-        assert!(is_same(b"abc", b"abc"));
-        assert!(!is_same(b"abc", b"abd") && !is_same(b"abc", b"ab") && !is_same(b"", b"a"));
+    fn of_this_machine_is_who_calls_it_directly_by_its_own_name() {
+        let is_here = |peer: &str, host: &str, pairs: &[(&'static str, &str)]| {
+            is_of_this_machine(peer.parse().ok(), host, &headers(pairs))
+        };
+        for peer in ["127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"] {
+            assert!(is_here(peer, "localhost:7717", &[]), "{peer}");
+            assert!(!is_here(peer, "evil.example", &[]), "{peer}");
+        }
+        for peer in ["192.168.1.2", "::ffff:10.0.0.1", "fe80::1", "nobody"] {
+            assert!(!is_here(peer, "localhost:7717", &[]), "{peer}");
+        }
+        for name in FORWARDED {
+            assert!(!is_here("127.0.0.1", "localhost", &[(name, "x")]), "{name}");
+        }
     }
 }

@@ -7,13 +7,14 @@ use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maxim_actors::effectors::channels::outside::{HookAnswer, HookRefused, HookRequest, Hooked, Inlet, Taken};
+use maxim_bus::bounds::HOOK;
 
 use super::fields::whole_body;
 use super::{Problem, Served};
 use crate::standard_error;
 
 /// Largest body, in bytes: far more than any provider's.
-const LARGEST: usize = 256 * 1024;
+const LARGEST: usize = HOOK.limit;
 
 /// `POST /hooks/{channel}`.
 pub async fn hook(

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use maxim_actors::action::introspector::moment;
 use maxim_actors::region::{Carried, Carrying, Lines};
 use maxim_actors::store::{StoreError, StoreStatus};
+use maxim_bus::bounds::{IMPORT_ID, IMPORT_LINE};
 use serde_json::{Value, json};
 
 use super::fields::{Field, Given, Kind, body_fields, query_fields, whole_body};
@@ -196,11 +197,23 @@ fn numbered(bytes: &[u8], first: u64) -> (Lines, BadLines) {
     for (number, line) in (first..).zip(bytes.split(|byte| *byte == b'\n')) {
         match std::str::from_utf8(line) {
             Ok(text) if text.trim().is_empty() => {}
-            Ok(text) => lines.push((number, text.to_owned())),
+            Ok(text) => match too_long(text) {
+                Some(why) => bad.push((number, why)),
+                None => lines.push((number, text.to_owned())),
+            },
             Err(error) => bad.push((number, format!("it is not UTF-8: {error}"))),
         }
     }
     (lines, bad)
+}
+
+/// Why a line can't be taken: it, or what it is known by, is longer than its bound.
+fn too_long(line: &str) -> Option<String> {
+    IMPORT_LINE.take(line).err().map(|much| much.to_string()).or_else(|| {
+        let of = |name: &str| maxim_actors::region::lines::member(line, name).map(|member| member.get().to_owned());
+        let named = ["id", "key"].into_iter().filter_map(of);
+        named.filter_map(|text| IMPORT_ID.take(&text).err()).map(|much| much.to_string()).next()
+    })
 }
 
 /// `POST /v1/memory/sleep`: the report, once it has slept; who gives up waiting doesn't wake it.
@@ -286,5 +299,9 @@ mod tests {
         assert_eq!(lines, [(1, "{\"text\":\"a\"}".to_owned()), (5, "{}".to_owned())]);
         assert_eq!(bad.len(), 1);
         assert_eq!(bad[0].0, 4);
+        let long = "x".repeat(2000);
+        let of_long = format!("{{\"id\":\"{long}\"}}\n{{\"layer\":\"a\",\"key\":\"{long}\"}}\n{{\"text\":\"{long}\"}}");
+        let (lines, bad) = numbered(of_long.as_bytes(), 1);
+        assert_eq!((lines.len(), bad.len(), lines[0].0), (1, 2, 3), "{bad:?}");
     }
 }

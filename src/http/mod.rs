@@ -9,11 +9,13 @@
 mod chaos;
 mod completions;
 mod concepts;
+mod connections;
 mod events;
 mod fears;
 mod fields;
 mod goals;
 mod guard;
+mod guesses;
 mod hooks;
 mod layers;
 mod memory;
@@ -27,8 +29,12 @@ mod powers;
 mod preempt;
 mod problem;
 mod prompt;
+mod proof;
+mod retries;
 mod routes;
 mod safety;
+mod serving;
+mod sessions;
 mod similar;
 mod socket;
 mod status;
@@ -46,7 +52,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_actors::action::tools::ToolRegistry;
@@ -64,18 +70,20 @@ pub use axum::extract::Request;
 pub use concepts::ASSOCIATED;
 pub use events::{EventLog, Noted, Sums, document};
 pub use fields::{Field, nearest};
-pub use guard::{OpenToAll, check_listen};
+pub use guesses::Guesses;
 pub use layers::Imports;
 pub use memory::{PREDICT, RECALL};
 pub use metrics::Figures;
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
+pub use proof::{BadDoor, Proof, check_listen};
+pub use retries::Retries;
+pub use sessions::Sessions;
 pub use similar::SIMILAR;
 pub use why::why_document;
 
 use crate::agent::AgentHandle;
 use crate::backups::Backups;
-use crate::config::Secret;
 use crate::machines::Machines;
 use crate::stopping::SignsOfLife;
 
@@ -90,8 +98,12 @@ pub struct Served {
     pub events: Arc<EventLog>,
     /// Whether parts may be broken on purpose.
     pub chaos: bool,
-    /// What callers must show. Required beyond loopback: see [`check_listen`].
-    pub bearer: Option<Secret>,
+    /// What callers must show: see [`check_listen`].
+    pub proof: Proof,
+    /// Those of the page.
+    pub sessions: Sessions,
+    /// Wrong tokens.
+    pub guesses: Guesses,
     /// Origins of web pages that may use the door beside its own, e.g. `https://robot.example`.
     pub origins: Vec<String>,
     pub listen: SocketAddr,
@@ -127,6 +139,8 @@ pub struct Served {
     pub containment: Option<Containment>,
     /// Imports that come in several requests.
     pub imports: Imports,
+    /// Requests that may come again.
+    pub retries: Retries,
     /// How it reaches outside.
     pub channels: Arc<OutsideChannels>,
 }
@@ -137,6 +151,12 @@ impl Served {
             return Err(Problem::later("the daemon is ending and takes nothing new", "try again when it is back"));
         }
         Ok(())
+    }
+
+    /// What a request is known by when it comes again.
+    fn provider_id(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Problem> {
+        let (door, now) = (&self.agent.outside.door, self.agent.frame.clock.now());
+        self.retries.provider_id(path, headers, body, now, || door.fresh_id())
     }
 
     /// What is asked for while it is stopped isn't done after the resume either.
@@ -179,13 +199,13 @@ pub async fn serve(
         events.close();
         let _ = tell.send(());
     };
-    let serving = axum::serve(listener, router).with_graceful_shutdown(closing).into_future();
+    let serving = serving::run(listener, router, closing);
     let overdue = async {
         let _ = told.await;
         tokio::time::sleep(CLOSING).await;
     };
     tokio::select! {
-        ended = serving => ended,
+        () = serving => Ok(()),
         () = overdue => {
             tracing::warn!("requests were still open {} s after the door closed", CLOSING.as_secs());
             Ok(())

@@ -6,6 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use maxim_actors::effectors::channels::Submission;
 use maxim_bus::Trust;
+use maxim_bus::bounds::{self, Bound};
 use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::scene::{Detection, Observed, Pose, READINGS};
 use maxim_bus::signals::strain::BodyStrained;
@@ -13,7 +14,7 @@ use maxim_bus::units::{Confidence, Intensity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::fields::{Field, Given, Kind, body_fields};
+use super::fields::{Field, Given, Kind, object, query_fields, whole_body};
 use super::percepts::{accepted, checked_text};
 use super::problem::{Answer, json_answer};
 use super::{Problem, Served};
@@ -29,7 +30,11 @@ pub const OBSERVATION: &[Field] = &[
     Field::optional("sound", Kind::Any, "a sound that was recognised: {name, confidence}"),
     Field::optional("speech", Kind::Any, "words that were recognised: {text, confidence}"),
     Field::optional("pain", Kind::Any, "what hurts or threatens: {place, intensity, reason}, intensity from 0 to 1"),
-    Field::optional("source", Kind::Text, "which sense; a newer report replaces an older one that waits"),
+    Field::optional(
+        "source",
+        Kind::Words(&bounds::SOURCE),
+        "which sense; a newer report replaces an older one that waits",
+    ),
 ];
 
 /// Detections in one report at most.
@@ -58,16 +63,16 @@ struct Speech {
 /// `POST /v1/observations`. Speech becomes a percept that may stop and can't command.
 pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
-    let given = body_fields(&served, request, OBSERVATION).await?;
+    query_fields(&request, &[])?;
+    let (head, body) = request.into_parts();
+    let bytes = whole_body(body, served.body_max).await?;
+    let given = Given::check(object(&bytes)?, OBSERVATION)?;
     let source = given.text("source").unwrap_or("senses").to_owned();
     let (objects, people) = (detections(&given, "objects")?, detections(&given, "people")?);
     let sound = given.0.get("sound").map(|sound| detection("sound", sound)).transpose()?;
     let speech = given.0.get("speech").map(speech).transpose()?;
     let pose = given.0.get("pose").map(pose).transpose()?;
     let pain = given.0.get("pain").map(pain).transpose()?;
-    if source.len() > 80 {
-        return Err(Problem::bad("the field \"source\" is longer than 80 bytes", "give a short name, e.g. camera"));
-    }
     let door = &served.agent.outside.door;
     let id = door.fresh_id();
     let says_more = speech.is_some() || pain.is_some();
@@ -81,15 +86,25 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
         door.put("door", id, Trust::Sensor, Observed { source, objects, people, sound, pose });
     }
     let mut answer = json!({ "id": id });
+    // A stop is one however surely it was heard.
     if let Some(Speech { text, confidence }) = speech
-        && confidence.get() >= HEARD
+        && (confidence.get() >= HEARD || door.is_stop(&text))
     {
         let body = checked_text(&served, "speech.text", &text)?;
         let (channel, sender) = ("http".to_owned(), format!("speech:{source}"));
-        let submission = Submission { channel, sender, body, provider_id: None, trust: Trust::Sensor };
+        let provider_id = served.provider_id("observation", &head.headers, &bytes)?;
+        let submission = Submission { channel, sender, body, provider_id, trust: Trust::Sensor };
         answer["speech"] = json!(accepted(served.agent.outside.http.hear(submission, confidence)).await?.percept);
     }
     Ok(json_answer(StatusCode::ACCEPTED, &answer))
+}
+
+/// A name within a field that is a structure.
+fn within(bound: &Bound, field: &str, text: &str) -> Result<(), Problem> {
+    match bound.take(text) {
+        Ok(_) => Ok(()),
+        Err(much) => Err(Problem::too_much(format!("the field {field:?}: {much}"), field, much.limit)),
+    }
 }
 
 fn speech(given: &Value) -> Result<Speech, Problem> {
@@ -105,9 +120,10 @@ fn pose(given: &Value) -> Result<Pose, Problem> {
     let fix = format!("give numbers by joint or axis, at most {READINGS}, such as {{\"yaw\": 30, \"z\": -5}}");
     let read = serde_json::from_value::<Pose>(given.clone());
     let pose = read.map_err(|error| Problem::bad(format!("the field \"pose\": {error}"), fix.as_str()))?;
-    if pose.len() > READINGS || pose.keys().any(|joint| joint.trim().is_empty() || joint.len() > 80) {
-        return Err(Problem::bad("the field \"pose\" has too many readings, or a name that is empty or too long", fix));
+    if pose.len() > READINGS || pose.keys().any(|joint| joint.trim().is_empty()) {
+        return Err(Problem::bad("the field \"pose\" has too many readings, or a name that is empty", fix));
     }
+    pose.keys().try_for_each(|joint| within(&bounds::JOINT, "pose", joint))?;
     Ok(pose)
 }
 
@@ -115,12 +131,11 @@ fn pain(given: &Value) -> Result<Pain, Problem> {
     let fix = "give {\"place\", \"intensity\", \"reason\"?}, intensity from 0 to 1, place such as front.bumper";
     let pain: Pain = serde_json::from_value(given.clone())
         .map_err(|error| Problem::bad(format!("the field \"pain\": {error}"), fix))?;
-    if pain.place.trim().is_empty() || pain.place.len() > 80 || pain.reason.len() > 1000 {
-        return Err(Problem::bad(
-            "the field \"pain\" has no place, or one longer than 80 bytes, or a reason longer than 1000",
-            fix,
-        ));
+    if pain.place.trim().is_empty() {
+        return Err(Problem::bad("the field \"pain\" has no place", fix));
     }
+    within(&bounds::PLACE, "pain.place", &pain.place)?;
+    within(&bounds::PAIN_REASON, "pain.reason", &pain.reason)?;
     Ok(pain)
 }
 
@@ -136,10 +151,12 @@ fn detections(given: &Given, field: &str) -> Result<Vec<Detection>, Problem> {
 fn detection(field: &str, given: &Value) -> Result<Detection, Problem> {
     let fix = "give {\"name\", \"confidence\", \"box\"?}; confidence and the four sides of the box are from 0 to 1";
     if let Some(name) = given.as_str().filter(|name| !name.trim().is_empty()) {
+        within(&bounds::OBJECT, field, name)?;
         return Ok(Detection { name: name.to_owned(), confidence: Confidence::clamped(1.0), frame: None });
     }
     let seen: Detection = serde_json::from_value(given.clone())
         .map_err(|error| Problem::bad(format!("a detection in {field:?}: {error}"), fix))?;
+    within(&bounds::OBJECT, field, &seen.name)?;
     let in_picture = |frame: [f64; 4]| frame.iter().all(|side| (0.0..=1.0).contains(side));
     if seen.name.trim().is_empty() || !seen.frame.is_none_or(in_picture) {
         return Err(Problem::bad(

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::fields::{Field, Kind};
 use super::problem::{Answer, ok};
-use super::routes::{Body, ROUTES, Route};
+use super::routes::{Access, Body, ROUTES, Route};
 
 /// `GET /v1/openapi.json`.
 pub async fn openapi() -> Answer {
@@ -27,10 +27,13 @@ pub fn document() -> Value {
         },
         "paths": paths,
         "components": {
-            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {"bearer": {
+                "type": "http", "scheme": "bearer",
+                "description": "What `maxim token` prints, or the key of a session of the page. Needed unless http.open is set.",
+            }},
             "schemas": {"Problem": problem_schema()},
         },
-        "security": [{}, {"bearer": []}],
+        "security": [{"bearer": []}],
     })
 }
 
@@ -61,6 +64,12 @@ fn operation(route: &Route) -> Value {
         responses.insert(status.to_string(), response);
     }
     let mut operation = json!({"summary": route.summary, "responses": responses});
+    match route.access {
+        Access::Owner => {}
+        // From this machine it needs none.
+        Access::Stop => operation["security"] = json!([{}, {"bearer": []}]),
+        Access::Page | Access::Probe | Access::Signed => operation["security"] = json!([]),
+    }
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }

@@ -7,11 +7,13 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use maxim_actors::effectors::channels::{Accepted, Desk, Submission};
 use maxim_bus::Trust;
+use maxim_bus::bounds;
 use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::fields::{Field, Given, Kind, body_fields};
+use super::fields::{Field, Given, Kind, object, query_fields, whole_body};
+use super::memory::blocking;
 use super::problem::{Answer, json_answer};
 use super::{Problem, Served};
 
@@ -23,22 +25,35 @@ const LONGEST_WAIT: f64 = 86_400.0;
 pub const OWNER: &str = "owner";
 
 pub const PERCEPT: &[Field] = &[
-    Field::needed("text", Kind::Text, "what is said; up to gateway.text_max, by default 64 KiB"),
-    Field::optional("channel", Kind::Text, "http or console"),
-    Field::optional("sender", Kind::Text, "a name, nothing more"),
-    Field::optional("provider_id", Kind::Text, "a repeated one is the same message"),
+    Field::needed("text", Kind::Spoken, "what is said; up to gateway.text_max, by default 64 KiB"),
+    Field::optional("channel", Kind::Words(&bounds::CHANNEL), "http or console"),
+    Field::optional("sender", Kind::Words(&bounds::SENDER), "a name, nothing more"),
+    Field::optional(
+        "provider_id",
+        Kind::Words(&bounds::PROVIDER_ID),
+        "a repeated one is the same message; the header Idempotency-Key is another way",
+    ),
     Field::optional("wait_s", Kind::Number(0.0, LONGEST_WAIT), "wait so many seconds for the reply"),
 ];
 
 /// `POST /v1/percepts`.
 pub async fn perceive(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
-    let given = body_fields(&served, request, PERCEPT).await?;
-    let (desk, submission) = submission(&served, &given)?;
+    query_fields(&request, &[])?;
+    let (head, body) = request.into_parts();
+    let bytes = whole_body(body, served.body_max).await?;
+    let given = Given::check(object(&bytes)?, PERCEPT)?;
+    let (desk, mut submission) = submission(&served, &given)?;
+    if submission.provider_id.is_none() {
+        submission.provider_id = served.provider_id("percept", &head.headers, &bytes)?;
+    }
     let accepted = submit(&desk, submission).await?;
     let id = accepted.percept;
     if let Some(seconds) = given.number("wait_s") {
         let turn = desk.turn(id);
+        if let Some(ended) = ended_before(&served, &accepted).await {
+            return Ok(json_answer(StatusCode::OK, &ended_document(&ended)));
+        }
         match tokio::time::timeout(Duration::from_secs_f64(seconds), turn).await {
             Ok(Ok(Ok(ended))) => return Ok(json_answer(StatusCode::OK, &ended_document(&ended))),
             // It is on disk all the same, and its end is in the why-record.
@@ -67,6 +82,13 @@ fn submission(served: &Served, given: &Given) -> Result<(Arc<Desk>, Submission),
     let provider_id = given.text("provider_id").map(str::to_owned);
     let submission = Submission { channel: channel.into(), sender, body, provider_id, trust: Trust::Owner };
     Ok((Arc::clone(desk), submission))
+}
+
+/// The end of the turn that a repeated message is of, where it ended before; in an earlier process too.
+pub async fn ended_before(served: &Served, accepted: &Accepted) -> Option<TurnEnded> {
+    let (store, turn) = (served.agent.frame.store.clone(), accepted.percept);
+    let read = async { blocking(move || super::why::ended(&store, turn)).await.ok().flatten() };
+    if accepted.repeated { read.await } else { None }
 }
 
 /// Text that can become a percept whole.

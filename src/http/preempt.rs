@@ -7,6 +7,8 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use jiff::SignedDuration;
 use maxim_actors::effectors::door::Unanswered;
+use maxim_bus::bounds;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{LatchError, LatchState, StopDetail, StopLatch};
 use maxim_bus::signals::goal::{Goal, GoalOrigin, GoalState};
@@ -31,10 +33,10 @@ const ROOMS: Duration = Duration::from_secs(2);
 /// The longest hold in seconds: a year.
 const LONGEST_HOLD: f64 = 31_536_000.0;
 
-pub const STOP: &[Field] = &[Field::optional("reason", Kind::Text, "why; kept with the latch")];
+pub const STOP: &[Field] = &[Field::optional("reason", Kind::Words(&bounds::REASON), "why; kept with the latch")];
 pub const HOLD: &[Field] =
     &[Field::optional("duration_s", Kind::Number(0.0, LONGEST_HOLD), "for how many seconds; without it until resumed")];
-pub const REDIRECT: &[Field] = &[Field::needed("goal", Kind::Text, "what to do first")];
+pub const REDIRECT: &[Field] = &[Field::needed("goal", Kind::Spoken, "what to do first")];
 
 /// `POST /v1/stop`. Works while rooms are down: the latch acts here, and the rooms are told.
 pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer {
@@ -104,7 +106,8 @@ pub async fn hold(State(served): State<Arc<Served>>, request: Request) -> Answer
     let given = body_fields(&served, request, HOLD).await?;
     let now = served.agent.frame.clock.now();
     // At most a year, so it fits.
-    let until = given.number("duration_s").map(|seconds| now + SignedDuration::from_millis((seconds * 1000.0) as i64));
+    let until =
+        given.number("duration_s").map(|seconds| now.later(SignedDuration::from_millis((seconds * 1000.0) as i64)));
     let watch = Stopwatch::start();
     let changed = told(&served, PreemptionRequested::Hold { until, by: BY.into() }).await?;
     let mut body = document(&served, watch.elapsed(), Some(&changed));

@@ -3,6 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maxim_actors::effectors::door::Unanswered;
+use maxim_bus::bounds::TooMuch;
 use serde_json::{Map, Value, json};
 
 /// A refusal.
@@ -29,6 +30,20 @@ impl Problem {
 
     pub fn bad(detail: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail, fix)
+    }
+
+    /// A field is beyond its bound.
+    pub fn too_much(detail: impl Into<String>, field: &str, limit: usize) -> Self {
+        let fix = format!("give at most {limit} bytes; all bounds stand in deploy/bounds.md");
+        let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail, fix);
+        problem.more.insert("field".into(), field.into());
+        problem.more.insert("limit_bytes".into(), limit.into());
+        problem
+    }
+
+    /// The same for a part of a message.
+    pub fn beyond(much: &TooMuch) -> Self {
+        Self::too_much(much.to_string(), much.name, much.limit)
     }
 
     /// It may work later.

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::StatusCode;
-use axum::routing::{MethodRouter, get, post};
+use axum::http::{Method, StatusCode};
+use axum::routing::{MethodRouter, delete, get, post};
 use serde_json::Value;
 
 use super::fields::Field;
 use super::{
     Problem, Served, chaos, completions, concepts, events, fears, goals, hooks, layers, memory, metrics, observations,
-    openapi, outbox, page, percepts, powers, preempt, prompt, safety, similar, socket, status, tools, why, working,
+    openapi, outbox, page, percepts, powers, preempt, prompt, safety, sessions, similar, socket, status, tools, why,
+    working,
 };
 
 /// What a body is.
@@ -28,14 +29,30 @@ pub enum Body {
     Signed,
 }
 
+/// Whom a path answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Who shows the token or a session's key.
+    Owner,
+    /// Each program of this machine, and the owner from elsewhere.
+    Stop,
+    /// Each page that may use the door, and what is no page.
+    Page,
+    /// Everybody.
+    Probe,
+    /// Providers, who sign what they post.
+    Signed,
+}
+
 /// One thing that can be done.
 pub struct Route {
+    pub access: Access,
     pub method: &'static str,
     pub path: &'static str,
     pub summary: &'static str,
     pub query: &'static [Field],
     pub body: Body,
-    /// Status codes beside those that every path may answer (401, 403, 404, 405), with their meaning.
+    /// Status codes beside those that every path may answer (401, 403, 404, 405, 429), with their meaning.
     pub answers: &'static [(u16, &'static str)],
     handler: fn() -> MethodRouter<Arc<Served>>,
 }
@@ -47,7 +64,7 @@ const fn read(
     answers: &'static [(u16, &'static str)],
     handler: fn() -> MethodRouter<Arc<Served>>,
 ) -> Route {
-    Route { method: "get", path, summary, query, body: Body::None, answers, handler }
+    Route { access: Access::Owner, method: "get", path, summary, query, body: Body::None, answers, handler }
 }
 
 const fn act(
@@ -57,7 +74,20 @@ const fn act(
     answers: &'static [(u16, &'static str)],
     handler: fn() -> MethodRouter<Arc<Served>>,
 ) -> Route {
-    Route { method: "post", path, summary, query: &[], body: Body::Object(fields), answers, handler }
+    Route {
+        access: Access::Owner,
+        method: "post",
+        path,
+        summary,
+        query: &[],
+        body: Body::Object(fields),
+        answers,
+        handler,
+    }
+}
+
+const fn open(access: Access, route: Route) -> Route {
+    Route { access, ..route }
 }
 
 const OK: &[(u16, &str)] = &[(200, "done")];
@@ -86,12 +116,15 @@ pub const ROUTES: &[Route] = &[
         || post(observations::observe),
     ),
     read("/v1/status", "The health of every part", &[], OK, || get(status::status)),
-    act(
-        "/v1/stop",
-        "Stop everything at once; latched until reset",
-        preempt::STOP,
-        &[(200, "stopped: {latched, latency_us, durable, cancelled, processes_killed}")],
-        || post(preempt::stop),
+    open(
+        Access::Stop,
+        act(
+            "/v1/stop",
+            "Stop everything at once; latched until reset; needs no token from this machine",
+            preempt::STOP,
+            &[(200, "stopped: {latched, latency_us, durable, cancelled, processes_killed}")],
+            || post(preempt::stop),
+        ),
     ),
     act("/v1/reset", "Clear the stop; motion stays held", &[], &[(200, "done"), CONFLICT], || post(preempt::reset)),
     act("/v1/resume", "Let motion and held rooms go on", &[], &[(200, "done"), CONFLICT], || post(preempt::resume)),
@@ -198,6 +231,7 @@ pub const ROUTES: &[Route] = &[
         get(memory::causal)
     }),
     Route {
+        access: Access::Owner,
         method: "post",
         path: "/v1/memory/import",
         summary: "Take in episodes, or what an export wrote, as JSON lines; durable when answered",
@@ -273,14 +307,37 @@ pub const ROUTES: &[Route] = &[
         || post(fears::change),
     ),
     read("/v1/approvals", "What the gate asks a person", &[], OK, || get(safety::approvals)),
+    read(
+        "/v1/approvals/grants",
+        "What a person allowed for good, and what each grant covers",
+        &[],
+        &[(200, "{grants, not_honoured, most}"), LATER],
+        || get(safety::grants),
+    ),
+    Route {
+        access: Access::Owner,
+        method: "delete",
+        path: "/v1/approvals/grants/{id}",
+        summary: "Take back what was allowed for good",
+        query: &[],
+        body: Body::None,
+        answers: &[(200, "it is on disk: {grants, not_honoured, most}"), (404, "there is no such grant"), LATER],
+        handler: || delete(safety::revoke),
+    },
     act(
         "/v1/approvals/{id}",
         "Answer the gate",
         safety::DECISION,
-        &[(200, "it is on disk: {id, allow, always}"), (404, "nothing is asked under it"), LATER],
+        &[
+            (200, "it is on disk: {id, allow, always, granted}"),
+            (404, "nothing is asked under it"),
+            (409, "it can't be granted so; the question is still open"),
+            LATER,
+        ],
         || post(safety::decide),
     ),
     Route {
+        access: Access::Owner,
         method: "post",
         path: "/v1/chat/completions",
         summary: "Talk to it as to a language model: the last message of the user is said to the brain",
@@ -306,6 +363,7 @@ pub const ROUTES: &[Route] = &[
         || post(outbox::change),
     ),
     Route {
+        access: Access::Signed,
         method: "post",
         path: "/hooks/{channel}",
         summary: "Where providers of slack, twilio and discord post; shows a signature in the place of a token",
@@ -330,16 +388,53 @@ pub const ROUTES: &[Route] = &[
     act("/v1/chaos/kill", "A room's actor ends", chaos::VICTIM, &[(200, "ordered"), CONFLICT], || post(chaos::kill)),
     act("/v1/chaos/fail-disk", "Writes to the disk fail from now on", &[], OK, || post(chaos::fail_disk)),
     act("/v1/chaos/restore-disk", "Writes to the disk work again", &[], OK, || post(chaos::restore_disk)),
-    read("/", "The web page; it and its files need no token", &[], &[(200, "HTML")], || get(page::document)),
-    read("/page.css", "How the page looks", &[], &[(200, "CSS")], || get(page::style)),
-    read("/page.js", "What the page does", &[], &[(200, "JavaScript")], || get(page::script)),
+    open(
+        Access::Page,
+        read("/", "The web page; it and its files need no token", &[], &[(200, "HTML")], || get(page::document)),
+    ),
+    open(Access::Page, read("/page.css", "How the page looks", &[], &[(200, "CSS")], || get(page::style))),
+    open(Access::Page, read("/page.js", "What the page does", &[], &[(200, "JavaScript")], || get(page::script))),
+    act(
+        "/v1/session-keys",
+        "A key that opens one session of the page, soon: /#key=…",
+        sessions::KEY,
+        &[(200, "{key, expires_s}")],
+        || post(sessions::make_key),
+    ),
+    open(
+        Access::Page,
+        act(
+            "/v1/session",
+            "Exchange such a key, once, for what the page shows from then on in the place of the token",
+            sessions::EXCHANGE,
+            &[(200, "{session, idle_s}"), (429, "too many wrong keys")],
+            || post(sessions::begin),
+        ),
+    ),
     read("/metrics", "Figures for Prometheus (OpenMetrics text)", &[], OK, || get(metrics::metrics)),
-    read("/healthz", "The process lives; needs no token", &[], OK, || get(status::healthz)),
-    read("/readyz", "It can work, latched or not", &[], &[(200, "ready"), (503, "what is missing")], || {
-        get(status::readyz)
-    }),
+    open(Access::Probe, read("/healthz", "The process lives; needs no token", &[], OK, || get(status::healthz))),
+    open(
+        Access::Probe,
+        read("/readyz", "It can work, latched or not", &[], &[(200, "ready"), (503, "what is missing")], || {
+            get(status::readyz)
+        }),
+    ),
     read("/v1/openapi.json", "This description", &[], OK, || get(openapi::openapi)),
 ];
+
+/// Whom a request's path answers; what isn't in the table is for the owner alone.
+pub fn access(method: &Method, path: &str) -> Access {
+    let is_meant = |route: &&Route| match route.path.split_once('{') {
+        None => route.path == path,
+        // A path that is open takes one part behind its head.
+        Some((head, _)) => path.strip_prefix(head).is_some_and(|rest| !rest.is_empty() && !rest.contains('/')),
+    };
+    let answers = |route: &&Route| {
+        method.as_str().eq_ignore_ascii_case(route.method) || (*method == Method::HEAD && route.method == "get")
+    };
+    let mut opened = ROUTES.iter().filter(|route| route.access != Access::Owner).filter(is_meant).filter(answers);
+    opened.next().map_or(Access::Owner, |route| route.access)
+}
 
 /// The router over all routes, without the guard.
 pub fn router() -> Router<Arc<Served>> {

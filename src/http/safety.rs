@@ -9,11 +9,13 @@ use maxim_actors::gate::fear_agent::FearAgent;
 use maxim_actors::gate::fear_agent::{ENTRIES, GateEntry};
 use maxim_actors::region::{DeadLetter, Region, end_of};
 use maxim_actors::store::{AgentStore, StoreError};
+use maxim_bus::signals::approval::code_of;
+use maxim_bus::signals::grants::{GrantReach, GrantsSurveyed, SurveyGrants};
 use maxim_bus::{MessageId, RegionName};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::fields::{Field, Kind, body_fields, query_fields};
+use super::fields::{Field, Given, Kind, body_fields, query_fields};
 use super::memory::blocking;
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
@@ -23,7 +25,13 @@ const LETTERS: usize = 1000;
 
 pub const DECISION: &[Field] = &[
     Field::needed("allow", Kind::Flag, "whether it may be done"),
-    Field::optional("always", Kind::Flag, "remember it for this kind of action"),
+    Field::optional("always", Kind::Flag, "from now on too, for exactly what the question's \"always\" says"),
+    Field::optional("any_arguments", Kind::Flag, "from now on too, for what the question's \"any_arguments\" says"),
+    Field::optional(
+        "pattern",
+        Kind::Text,
+        "from now on too, for one simple command of this form, such as cargo test *",
+    ),
 ];
 
 fn records<T: DeserializeOwned>(store: &AgentStore, room: RegionName, prefix: &str) -> Result<Vec<T>, StoreError> {
@@ -69,6 +77,10 @@ fn approval(entry: &GateEntry) -> Value {
         "params": entry.intent.params,
         "rule": entry.rule,
         "reason": entry.reason,
+        "code": code_of(entry.id),
+        "asks": entry.asks,
+        "always": entry.always,
+        "any_arguments": entry.any_arguments,
         "turn": entry.intent.turn,
         "goal": entry.intent.goal,
         "channel": entry.intent.channel,
@@ -82,7 +94,11 @@ fn approval(entry: &GateEntry) -> Value {
 pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, DECISION).await?;
-    let (allow, always) = (given.flag("allow").unwrap_or(false), given.flag("always").unwrap_or(false));
+    let allow = given.flag("allow").unwrap_or(false);
+    let reach = reach_of(&given)?;
+    if let (false, Some(_)) = (allow, &reach) {
+        return Err(Problem::bad("a no is for this question alone", "leave out always, any_arguments and pattern"));
+    }
     let unknown = |why: String| Problem::new(StatusCode::NOT_FOUND, why, "see GET /v1/approvals for what is asked");
     let approval: MessageId = id.parse().map_err(|error| unknown(format!("{id:?} is no approval's id: {error}")))?;
     if !asked(&served).await?.iter().any(|entry| entry.id == approval) {
@@ -90,8 +106,50 @@ pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, r
     }
     let door = &served.agent.outside.door;
     // A yes that a crash could take back again is none.
-    if !door.answered(door.decide(approval, allow, always, "http".into())).await?.taken {
+    let always = reach.is_some();
+    let decided = door.answered(door.decide_for(approval, allow, reach, "http".into())).await?;
+    if let Some(why) = decided.refused {
+        let fix =
+            "nothing was decided: allow it this once, or name less; see GET /v1/approvals for what can be granted";
+        return Err(Problem::new(StatusCode::CONFLICT, why, fix));
+    }
+    if !decided.taken {
         return Err(unknown(format!("{approval} expired or was answered meanwhile")));
     }
-    ok(&json!({"id": approval, "allow": allow, "always": always}))
+    ok(&json!({"id": approval, "allow": allow, "always": always, "granted": decided.granted}))
+}
+
+/// How far a yes reaches beyond this once.
+fn reach_of(given: &Given) -> Result<Option<GrantReach>, Problem> {
+    let flag = |name: &str| given.flag(name).unwrap_or(false);
+    let pattern = given.text("pattern").map(|pattern| GrantReach::Pattern(pattern.to_owned()));
+    let any = flag("any_arguments").then_some(GrantReach::AnyArguments);
+    match (pattern, any) {
+        (Some(_), Some(_)) => Err(Problem::bad("both a pattern and any_arguments are given", "give one of them")),
+        (None, None) => Ok(flag("always").then_some(GrantReach::Call)),
+        (pattern, any) => Ok(pattern.or(any)),
+    }
+}
+
+async fn survey_grants(served: &Served, revoke: Option<String>) -> Result<GrantsSurveyed, Problem> {
+    let survey = SurveyGrants { revoke, by: "http".into() };
+    Ok(served.agent.outside.door.ask(FearAgent::NAME, survey).await?)
+}
+
+/// `GET /v1/approvals/grants`: what was allowed for good.
+pub async fn grants(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    query_fields(&request, &[])?;
+    ok(&json!(survey_grants(&served, None).await?))
+}
+
+/// `DELETE /v1/approvals/grants/{id}`: takes one back.
+pub async fn revoke(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
+    query_fields(&request, &[])?;
+    let told = survey_grants(&served, Some(id)).await?;
+    match told.refused {
+        Some(why) => {
+            Err(Problem::new(StatusCode::NOT_FOUND, why, "see GET /v1/approvals/grants for those that there are"))
+        }
+        None => ok(&json!(told)),
+    }
 }

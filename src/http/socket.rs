@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use maxim_actors::effectors::channels::{Said, Submission};
-use maxim_bus::{MessageId, Trust};
+use maxim_bus::{MessageId, Trust, bounds};
 use serde_json::{Value, json};
 
+use tokio::time::Instant;
+
+use super::connections::Connection;
 use super::fields::{Field, Given, Kind, object};
 use super::percepts::{OWNER, checked_text, submit};
 use super::problem::Answer;
@@ -22,30 +27,54 @@ const PROTOCOL: &str = "maxim";
 
 /// What a client may send.
 const SAYING: &[Field] = &[
-    Field::needed("text", Kind::Text, "what is said; up to gateway.text_max, by default 64 KiB"),
-    Field::optional("sender", Kind::Text, "a name, nothing more"),
-    Field::optional("provider_id", Kind::Text, "a repeated one is the same message"),
+    Field::needed("text", Kind::Spoken, "what is said; up to gateway.text_max, by default 64 KiB"),
+    Field::optional("sender", Kind::Words(&bounds::SENDER), "a name, nothing more"),
+    Field::optional("provider_id", Kind::Words(&bounds::PROVIDER_ID), "a repeated one is the same message"),
 ];
 
+/// How often a peer is asked for a sign of life.
+const PING: Duration = Duration::from_secs(30);
+/// Bytes that a socket reads at once.
+const READ_BUFFER: usize = 8 << 10;
+/// The largest message out has this many bytes at least.
+const WRITE_BUFFER: usize = 4 << 20;
 /// The newest turns of one connection: of an ended one may still be told what became of a question that it asked.
 const TURNS: usize = 4096;
 
 /// `GET /ws`.
 pub async fn websocket(
     State(served): State<Arc<Served>>,
+    connection: Option<Extension<Arc<Connection>>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Answer {
     let upgrade = upgrade.map_err(|why| Problem::bad(why.body_text(), "open it as a WebSocket"))?;
-    let limit = served.body_max;
-    Ok(upgrade.protocols([PROTOCOL]).max_message_size(limit).on_upgrade(move |socket| converse(served, socket)))
+    let place = connection.map_or_else(Connection::within, |Extension(connection)| connection).socket()?;
+    let limit = served.body_max.min(bounds::SOCKET_FRAME.limit);
+    let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(limit).max_frame_size(limit);
+    // Thousands of idle sockets must not hold buffers that only busy ones need.
+    let upgrade =
+        upgrade.read_buffer_size(READ_BUFFER).write_buffer_size(0).max_write_buffer_size(limit.max(WRITE_BUFFER));
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        converse(served, socket).await;
+        drop(place);
+    }))
 }
 
 async fn converse(served: Arc<Served>, mut socket: WebSocket) {
     let mut said = served.agent.outside.websocket.listen();
-    let mut turns = BTreeSet::new();
+    let (mut turns, mut ping) = (BTreeSet::new(), tokio::time::interval_at(Instant::now() + PING, PING));
+    let mut heard_at = Instant::now();
     loop {
         tokio::select! {
+            _ = ping.tick() => {
+                if heard_at.elapsed() > Duration::from_secs(bounds::SOCKET_SILENCE.limit as u64)
+                    || send(&mut socket, Message::Ping(Vec::new().into())).await.is_err()
+                {
+                    return;
+                }
+            }
             message = socket.recv() => {
+                heard_at = Instant::now();
                 let answer = match message {
                     Some(Ok(Message::Text(text))) => hear(&served, text.as_bytes(), &mut turns).await,
                     Some(Ok(Message::Binary(bytes))) => hear(&served, &bytes, &mut turns).await,
@@ -53,16 +82,21 @@ async fn converse(served: Arc<Served>, mut socket: WebSocket) {
                     Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 };
                 for document in answer {
-                    if send(&mut socket, &document).await.is_err() {
+                    if send(&mut socket, document_of(&document)).await.is_err() {
                         return;
                     }
                 }
             }
-            Some(said) = said.recv() => {
+            said = said.recv() => {
+                let Some(said) = said else {
+                    let reason = format!("more than {} messages were not fetched", bounds::SOCKET_BACKLOG.limit).into();
+                    let _ = send(&mut socket, Message::Close(Some(CloseFrame { code: close_code::POLICY, reason }))).await;
+                    return;
+                };
                 if !concerns(&said, &turns) {
                     continue;
                 }
-                if send(&mut socket, &json!(said)).await.is_err() {
+                if send(&mut socket, document_of(&json!(said))).await.is_err() {
                     return;
                 }
             }
@@ -74,8 +108,15 @@ async fn converse(served: Arc<Served>, mut socket: WebSocket) {
     }
 }
 
-async fn send(socket: &mut WebSocket, document: &Value) -> Result<(), axum::Error> {
-    socket.send(Message::Text(document.to_string().into())).await
+fn document_of(document: &Value) -> Message {
+    Message::Text(document.to_string().into())
+}
+
+/// An error: it is closed, or its reader takes nothing.
+async fn send(socket: &mut WebSocket, message: Message) -> Result<(), axum::Error> {
+    let patience = Duration::from_secs(bounds::SOCKET_SILENCE.limit as u64);
+    let sent = tokio::time::timeout(patience, socket.send(message)).await;
+    sent.unwrap_or_else(|late| Err(axum::Error::new(late)))
 }
 
 /// Whether it belongs to a turn of this connection.

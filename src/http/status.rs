@@ -75,6 +75,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
         "memory": memory,
         "encoder": encoder,
         "energy": energy,
+        "asks_for": served.proof.kind(),
         "version": env!("CARGO_PKG_VERSION"),
         "pid": std::process::id(),
         "started": served.started,

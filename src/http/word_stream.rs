@@ -14,7 +14,7 @@ use futures_util::stream;
 use maxim_actors::effectors::channels::Said;
 use maxim_bus::MessageId;
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::Receiver;
 
 use super::Served;
 use super::completions::{Ended, MODEL, as_clients_read_it, spoken, usage};
@@ -42,7 +42,7 @@ impl WordStream {
     }
 
     /// `heard`: what is said on the channel; `ended`: the end of the turn.
-    pub(super) fn response<F>(self, heard: UnboundedReceiver<Said>, ended: F) -> Response
+    pub(super) fn response<F>(self, heard: Receiver<Said>, ended: F) -> Response
     where
         F: Future<Output = Ended> + Send + 'static,
     {
@@ -55,7 +55,7 @@ impl WordStream {
 
     pub(super) async fn next(
         &mut self,
-        heard: &mut UnboundedReceiver<Said>,
+        heard: &mut Receiver<Said>,
         mut ended: Pin<&mut impl Future<Output = Ended>>,
     ) -> Option<String> {
         while self.ready.is_empty() && !self.is_over {

@@ -4,7 +4,7 @@
 //! A copy is two objects: the blocks of the pack, each stretch after its place and length, and then the database. One whose
 //! database isn't there was never finished.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use uuid::Uuid;
 
 use super::connection::{Nats, in_full};
+use crate::data_folder::{private_file, private_folder};
 
 /// Copies that stay.
 const KEPT: usize = 2;
@@ -120,13 +121,13 @@ pub fn put(nats: &Nats, backup: &Path) -> Result<(Copied, Copied), String> {
 /// The server doesn't give it, or the disk doesn't take it.
 pub fn fetch(nats: &Nats, history: Uuid, copied: Copied, into: &Path) -> Result<(), String> {
     let untaken = |error: io::Error| format!("{} can't be written: {error}", into.display());
-    fs::create_dir_all(into).map_err(untaken)?;
+    private_folder().create(into).map_err(untaken)?;
     nats.wait(async {
         let bucket = bucket(nats).await?;
         for part in [PACK, DUMP] {
             let object = bucket.get(name(history, copied.sequence, part)).await;
             let mut object = object.map_err(|error| in_full(&error))?;
-            let file = File::create(into.join(part)).map_err(untaken)?;
+            let file = private_file().truncate(true).open(into.join(part)).map_err(untaken)?;
             let mut receiving = Receiving::new(file, part == PACK);
             let mut chunk = vec![0; 256 << 10];
             loop {
@@ -248,6 +249,8 @@ impl Write for Receiving {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,13 +1,13 @@
 //! Which machine this is: an id that lies in the data folder, held by one process at a time.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 
 use uuid::Uuid;
 
 use crate::cli::{CliError, Exit};
-use crate::data_folder::DataFolder;
+use crate::data_folder::{DataFolder, private_file};
 
 /// The id, for as long as this process lives.
 pub struct Identity {
@@ -36,8 +36,7 @@ impl Identity {
             )
         };
         folder.make().map_err(unusable)?;
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(unusable)?;
+        let mut file = private_file().read(true).truncate(false).open(&path).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

@@ -1,5 +1,6 @@
 //! The folder of recordings: names, ages and the bound on all of them.
 
+use maxim_bus::clock::Reckoned;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{RecorderError, Window};
-use crate::data_folder::private_file;
+use crate::data_folder::{private_file, private_folder};
 
 /// A file's beginning in its name, UTC.
 const NAME: &str = "%Y%m%dT%H%M%S";
@@ -26,7 +27,7 @@ pub struct Found {
 
 impl Folder {
     pub fn open(path: PathBuf) -> Result<Self, RecorderError> {
-        fs::create_dir_all(&path).map_err(|error| told(&path, "made", &error))?;
+        private_folder().create(&path).map_err(|error| told(&path, "made", &error))?;
         Ok(Self(path))
     }
 
@@ -78,7 +79,7 @@ fn files(folder: &Path) -> Vec<Found> {
 pub fn recordings(folder: &Path, window: &Window) -> Vec<PathBuf> {
     let files = files(folder);
     // Names tell whole seconds.
-    let ends = files.iter().skip(1).map(|next| Some(next.began + SignedDuration::from_secs(1))).chain([None]);
+    let ends = files.iter().skip(1).map(|next| Some(next.began.later(SignedDuration::from_secs(1)))).chain([None]);
     let overlaps = |began: Timestamp, end: Option<Timestamp>| {
         window.to.is_none_or(|to| began <= to) && window.from.zip(end).is_none_or(|(from, end)| end >= from)
     };

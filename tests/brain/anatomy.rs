@@ -30,6 +30,7 @@ fn each_region_that_the_design_names_has_its_room() {
         "prefrontal_cortex",
         "autonomy",
         "fear_agent",
+        "program_reader",
         "execution_tracker",
         "executor",
         "body",

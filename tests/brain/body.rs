@@ -1,6 +1,7 @@
 //! A whole agent in a simulated body: it moves when told, and holds still when stopped (P1, P2, P24).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use maxim::config::{Driver, Settings};
 use maxim_actors::action::cause_ledger::{CausePart, parts_prefix};
@@ -433,4 +434,49 @@ fn a_crash_within_a_movement_leaves_it_unknown_or_taken_back_and_the_body_still(
         bench.pass(std::time::Duration::from_secs(3600));
         assert_eq!(sim(&bench).accepted().0, accepted, "target {target}: it moves by itself");
     }
+}
+
+#[test]
+fn what_is_nearly_a_stop_stops_a_body_that_moves_and_none_that_stands() {
+    let hears = |moves: bool, text: &str| {
+        let mut settings = Settings::default();
+        settings.body.driver = Driver::Sim;
+        let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+        if moves {
+            bench.say("look left 20 degrees");
+        }
+        bench.say_as(text, "mallory", Trust::Outside);
+        let stopped = bench.latch.is_stopped();
+        bench.crash();
+        bench.agent.settle();
+        let later = bench.say("create a file a.txt with the text x");
+        assert_eq!(later.actions.is_empty(), stopped, "{text}: the rooms decide by the same");
+        stopped
+    };
+    for text in ["stob", "robot stopp", "top the motors", "stop the conveyor", "dont moov", "arete"] {
+        assert!(hears(true, text), "{text}");
+    }
+    for text in ["stop the conveyor", "stob", "dont moov"] {
+        assert!(!hears(false, text), "{text}");
+    }
+    for text in ["don't stop", "bus stop", "he said stop", "look right"] {
+        assert!(!hears(true, text), "{text}");
+    }
+    for text in ["robot stop", "abort!", "don't move", "stop the motors", "machine, halt", "arrête"] {
+        assert!(hears(false, text), "{text}");
+    }
+}
+
+#[test]
+fn some_seconds_after_a_movement_the_body_stands() {
+    let mut settings = Settings::default();
+    settings.body.driver = Driver::Sim;
+    let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
+    assert!(!bench.body.moves());
+    bench.say("look left 20 degrees");
+    assert!(bench.body.moves(), "people shout after they saw it");
+    bench.pass(Duration::from_secs(30));
+    assert!(!bench.body.moves());
+    bench.say("stop the conveyor");
+    assert!(!bench.latch.is_stopped());
 }

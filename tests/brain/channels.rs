@@ -16,7 +16,7 @@ use maxim_bus::signals::goal::{GoalWish, SurveyGoals};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxEntry, OutboxState, OutboxWish};
 use maxim_bus::{MessageId, Trust};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::Receiver;
 
 use crate::common::{Bench, core_tools, loopback};
 
@@ -385,7 +385,7 @@ fn who_asked_hears_on_their_channel_what_was_decided_elsewhere_or_by_nobody() {
 fn who_asked_at_the_console_by_websocket_or_http_hears_too_what_was_decided_elsewhere_or_by_nobody() {
     for channel in ["console", "websocket", "http"] {
         let mut bench = Bench::new();
-        let heard = |listener: &mut UnboundedReceiver<Said>| {
+        let heard = |listener: &mut Receiver<Said>| {
             let said = std::iter::from_fn(|| listener.try_recv().ok());
             said.filter_map(|said| match said {
                 Said::Reply { text, .. } => Some(text),

@@ -14,7 +14,7 @@ use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::strain::BodyStrained;
 use maxim_bus::units::Intensity;
 use serde_json::json;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::Receiver;
 
 use crate::common::{Bench, core_tools};
 use crate::model::{Act, Model, acts};
@@ -62,7 +62,7 @@ fn until(bench: &mut Bench, file: &str) {
     }
 }
 
-fn said(listener: &mut UnboundedReceiver<Said>) -> Vec<String> {
+fn said(listener: &mut Receiver<Said>) -> Vec<String> {
     let mut words = Vec::new();
     while let Ok(said) = listener.try_recv() {
         if let Said::Reply { text, .. } = said {

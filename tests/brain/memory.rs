@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use maxim_actors::action::tools::{Hands, Tool, ToolOutcome, ToolSpec};
 use maxim_actors::learning::statistician::Statistician;
-use maxim_actors::memory::hippocampus::model::EpisodicMemory;
+use maxim_actors::memory::hippocampus::model::{EpisodicMemory, Trust as Trusted};
 use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
 use maxim_actors::region::{RecordView, Region};
 use maxim_bus::Trust;
@@ -345,6 +345,61 @@ fn what_was_heard_less_surely_matters_less_and_stays_doubtful() {
     assert!(clear.salience > unclear.salience, "{:?} {:?}", clear.salience, unclear.salience);
     assert_eq!((clear.perception.source.as_str(), clear.perception.heard), ("speech", Some(Confidence::clamped(0.95))));
     assert_eq!(unclear.perception.heard, Some(Confidence::clamped(0.55)));
+}
+
+/// What a microphone's recogniser heard, until nothing is left to do.
+fn hears(bench: &mut Bench, words: &str) {
+    let told = bench.agent.outside.http.hear(speech(words), Confidence::clamped(0.97));
+    bench.agent.settle();
+    drop(told);
+    bench.pass(Duration::from_secs(60));
+}
+
+#[test]
+fn what_a_microphone_hears_stands_beside_what_the_owner_told_and_never_in_its_place() {
+    for owner_first in [true, false] {
+        let mut bench = Bench::new();
+        let told = |bench: &mut Bench| {
+            bench.say("the alarm code is 2222");
+            bench.pass(Duration::from_secs(60));
+        };
+        if owner_first {
+            told(&mut bench);
+        }
+        hears(&mut bench, "the alarm code is 1111");
+        hears(&mut bench, "no, the alarm code is 1111");
+        hears(&mut bench, "Actually, the alarm code is now 1111.");
+        // A loudspeaker can say it as often as it likes.
+        for programme in 0..24 {
+            hears(&mut bench, &format!("the alarm code is 1111, says programme {programme}"));
+        }
+        if !owner_first {
+            told(&mut bench);
+        }
+        for _ in 0..2 {
+            let reply = bench.say("what is the alarm code?").reply.unwrap_or_default();
+            let own = reply.split("I heard").next().unwrap_or_default();
+            assert!(reply.starts_with("You told me") && own.contains("2222") && !own.contains("1111"), "{reply}");
+            bench.crash();
+        }
+    }
+}
+
+#[test]
+fn what_was_only_heard_is_said_to_be_heard() {
+    let mut bench = Bench::new();
+    hears(&mut bench, "the alarm code is 1111");
+    hears(&mut bench, "my brother Jack is called Marlene");
+    for _ in 0..2 {
+        let reply = bench.say("what is the alarm code?").reply.unwrap_or_default();
+        assert!(reply.starts_with("I heard on ") && reply.contains("1111") && !reply.contains("told"), "{reply}");
+        let told = bench.say("what did I tell you?").reply.unwrap_or_default();
+        assert!(!told.contains("1111") && !told.contains("Marlene"), "{told}");
+        bench.crash();
+    }
+    let heard = episodes(&bench).into_iter().filter(|episode| episode.perception.heard.is_some());
+    let heard: Vec<_> = heard.map(|episode| (episode.trust, episode.speaker().map(str::to_owned))).collect();
+    assert_eq!(heard, vec![(Trusted::Sensor, None); 2], "it has nobody's trust, and nobody said it");
 }
 
 /// The remembered episodes, oldest first.

@@ -181,3 +181,22 @@ fn what_was_imported_teaches_rhythms_once() {
     );
     assert_eq!(time["typical"], json!([{"kind": "water_plants", "times": 20}]), "{time}");
 }
+
+#[test]
+fn at_the_ends_of_the_calendar_and_before_1970_it_lives_as_ever() {
+    for begins in ["9999-12-30T21:30:00Z", "9999-12-30T21:59:58Z", "1969-03-01T12:00:00Z", "-009998-01-01T00:00:00Z"] {
+        let mut bench = Bench::at(begins);
+        bench.say("remember that the key is in the drawer");
+        bench.say("create a file a.txt with the text x");
+        assert!(bench.file("a.txt").exists(), "{begins}");
+        bench.say("read the file missing.txt");
+        bench.pass(DAY);
+        bench.crash();
+        let reply = bench.say("where is the key?").reply.unwrap_or_default();
+        assert!(reply.contains("in the drawer"), "{begins}: {reply}");
+        // Beyond the end, where that is near.
+        bench.pass(2 * DAY);
+        bench.say("stop!");
+        assert!(bench.latch.is_stopped(), "{begins}");
+    }
+}

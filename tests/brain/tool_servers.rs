@@ -14,6 +14,7 @@ use maxim_actors::effectors::tool_servers::{
 };
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::{StopDetail, StopLatch};
+use maxim_bus::signals::grants::GrantReach;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -162,6 +163,12 @@ fn what_was_allowed_for_good_is_asked_again_when_the_server_says_something_else_
     let (mut bench, servers, connected_before) = whole_agent(&shell);
     let asked = bench.say("use shell greet for Anna").actions[0].id;
     bench.agent.outside.door.decide(asked, true, true, "anna".into());
+    bench.agent.settle();
+    assert_eq!(bench.say("use shell greet for Anna").actions[0].status, "done");
+    let asked = bench.say("use shell greet for Bert").actions[0].clone();
+    assert_eq!(asked.status, "asked", "an always is for these parameters");
+    let door = std::sync::Arc::clone(&bench.agent.outside.door);
+    door.decide_for(asked.id, true, Some(GrantReach::AnyArguments), "anna".into());
     bench.agent.settle();
     assert_eq!(bench.say("use shell greet for Bert").actions[0].status, "done");
     drop((connected_before, servers));

@@ -15,6 +15,7 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::fear::SurveyFears;
 use maxim_bus::signals::goal::{GoalWish, GoalsSurveyed, SurveyGoals};
+use maxim_bus::signals::grants::{GrantReach, SurveyGrants};
 use maxim_bus::signals::intent::{ApprovalDecided, Intent};
 use maxim_bus::signals::layers::{ExportRecords, HurtRecalled, ImportRecords};
 use maxim_bus::signals::lifecycle::{PreemptionRequested, RegionChanged};
@@ -153,7 +154,8 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     door.end_session("anna");
     live.rest();
     let nobody = door.fresh_id();
-    let decided = ApprovalDecided { approval: nobody, allow: false, always: false, by: "anna".into(), at: door.now() };
+    let (reach, at) = (GrantReach::default(), door.now());
+    let decided = ApprovalDecided { approval: nobody, allow: false, always: false, reach, by: "anna".into(), at };
     door.put("door", door.fresh_id(), Trust::Owner, decided);
     let report = live.try_at_door(door.ask("autonomy", ReportPowers {}));
     outcomes.push(report.map(|told| words(format!("{:?}", told.map(|told| told.lowered).ok()))));
@@ -161,6 +163,8 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     outcomes.push(restored.map(|told| words(format!("{:?}", told.map(|told| told.powers.mode).ok()))));
     let feared = live.try_at_door(door.ask("fear_agent", SurveyFears::default()));
     outcomes.push(feared.map(|told| words(format!("{:?}", told.map(|told| told.refused).ok()))));
+    let granted = live.try_at_door(door.ask("fear_agent", SurveyGrants::default()));
+    outcomes.push(granted.map(|told| words(format!("{:?}", told.map(|told| told.refused).ok()))));
     let mind = live.try_at_door(door.ask("working_memory", SurveyWorkingMemory::default()));
     outcomes.push(mind.map(|told| words(format!("{:?}", told.map(|told| told.head.is_some()).ok()))));
     outcomes.extend(pursue(live));
@@ -437,6 +441,7 @@ fn begun(door: &Door) -> ExecutionStarted {
         powers: None,
         called: None,
         reversal: None,
+        sealed: None,
         effect: String::new(),
         pose: BTreeMap::new(),
     }

@@ -124,7 +124,7 @@ fn doctor_is_useful_without_a_daemon() {
     let done = home.run(&["doctor"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.out.contains("data folder") && done.out.contains("acts by habit"), "{}", done.out);
-    home.write("token", "secret\n");
+    home.write("token", "secret-of-the-owner\n");
     let token = home.path("token").display().to_string();
     let done = home.run_with(&["doctor"], "MAXIM__HTTP__TOKEN_FILE", &token);
     assert!(done.out.contains("chmod 600 ~/token"), "{}", done.out);

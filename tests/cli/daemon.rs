@@ -58,8 +58,11 @@ fn a_percept_is_sent_and_its_reply_printed() {
     note(&home, &daemon.url, 1);
     let done = home.run(&["send", "hello"]);
     assert_eq!((done.code, done.out.as_str()), (Some(0), "accepted p0\n"), "{done:?}");
-    let done =
-        home.run_with(&["send", "where is the cup?", "--wait", "--timeout", "2"], "MAXIM__HTTP__TOKEN", "s3cret");
+    let done = home.run_with(
+        &["send", "where is the cup?", "--wait", "--timeout", "2"],
+        "MAXIM__HTTP__TOKEN",
+        "s3cret-of-the-owner",
+    );
     assert_eq!(
         (done.code, done.out.as_str()),
         (Some(0), "It is on [2J the table.\n* move {\"x\":1} (unavailable)\n* bash {} (asked)\n* glob {} (done)\n"),
@@ -72,7 +75,7 @@ fn a_percept_is_sent_and_its_reply_printed() {
     assert_eq!(asked[0].body, json!({"text": "hello", "channel": "console"}));
     assert_eq!(asked[1].line, "POST /v1/percepts HTTP/1.1");
     assert_eq!(asked[1].body["wait_s"], 2.0);
-    assert_eq!((asked[0].token.as_deref(), asked[1].token.as_deref()), (None, Some("Bearer s3cret")));
+    assert_eq!((asked[0].token.as_deref(), asked[1].token.as_deref()), (None, Some("Bearer s3cret-of-the-owner")));
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Done {
 
 /// Leaves the note by which a daemon is found.
 pub fn note(home: &Home, url: &str, pid: u32) {
-    DaemonNote { url: url.into(), pid, started: Timestamp::UNIX_EPOCH, birth: None }
+    DaemonNote { url: url.into(), pid, started: Timestamp::UNIX_EPOCH, birth: None, asks_for: None }
         .write(&home.data())
         .expect("written");
 }

@@ -16,6 +16,7 @@ use maxim_actors::effectors::body::Body;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::store::StateStore;
+use maxim_bus::clock::{LAST, Reckoned};
 use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{AgentId, Clock, MessageId, Trust, VirtualClock};
@@ -67,9 +68,25 @@ impl Bench {
         Self::seeded(42, name, store, registry, settings)
     }
 
+    /// One whose clock begins at this time.
+    pub fn at(time: &str) -> Self {
+        Self::beginning(time, 42, "maxim", StateStore::in_memory(), core_tools(), Settings::default())
+    }
+
     pub fn seeded(seed: u64, name: &str, store: StateStore, registry: ToolRegistry, settings: Settings) -> Self {
+        Self::beginning(MONDAY, seed, name, store, registry, settings)
+    }
+
+    fn beginning(
+        time: &str,
+        seed: u64,
+        name: &str,
+        store: StateStore,
+        registry: ToolRegistry,
+        settings: Settings,
+    ) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        let clock = VirtualClock::at(MONDAY.parse().expect("a time"));
+        let clock = VirtualClock::at(time.parse().expect("a time"));
         let latch = StopLatch::in_memory();
         let agent = build(name, &store, &clock, &latch, folder.path(), (1, seed), registry.clone(), &settings, None);
         let (agent, body) = agent;
@@ -200,7 +217,7 @@ impl Bench {
     }
 
     pub fn pass(&mut self, time: Duration) {
-        let until = self.clock.now() + jiff::SignedDuration::try_from(time).expect("a time");
+        let until = self.clock.now().later(time).min(LAST);
         let mut rounds = 0;
         loop {
             self.agent.settle();

@@ -227,3 +227,63 @@ fn under_dense_load_nothing_grows_but_what_is_remembered() {
     assert!(resident_then < resident + 2 * turns + BOUNDED_KIB, "{resident} to {resident_then} KiB in {turns} turns");
     assert!(disk_then < disk + 4 * turns + BOUNDED_KIB, "{disk} to {disk_then} KiB in {turns} turns");
 }
+
+/// Sends a stop as a program that has nothing but a socket does, and tells how long that took.
+fn raw_stop(address: &str) -> Duration {
+    use std::io::Read;
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect(address).expect("connected");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+    let host = format!("host: {address}\r\nconnection: close\r\ncontent-length: 2");
+    write!(stream, "POST /v1/stop HTTP/1.1\r\n{host}\r\n\r\n{{}}").expect("written");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"latched\":true"), "{answer}");
+    begun.elapsed()
+}
+
+#[test]
+fn half_requests_half_bodies_and_silence_take_no_place_from_a_stop() {
+    let place = Place::new();
+    let daemon = place.start();
+    let address = daemon.url.trim_start_matches("http://").to_owned();
+    for half in [
+        "",
+        "GET /v1/status HTTP/1.1\r\nhost: x\r\n",
+        "POST /v1/percepts HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{",
+        "POST /hooks/slack HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhel",
+    ] {
+        let mut held = Vec::new();
+        for _ in 0..2000 {
+            let mut stream = TcpStream::connect(&address).expect("the kernel takes it");
+            let _ = stream.write_all(half.as_bytes());
+            held.push(stream);
+        }
+        let took = raw_stop(&address);
+        assert!(took < Duration::from_secs(2), "{half:?}: the stop took {took:?}");
+        // What this client had kept open for its next request was closed too.
+        daemon.until("it answers", || daemon.get("/v1/status").0 == 200);
+        assert!(entries(&daemon, "fd") < 900, "{half:?}: {}", entries(&daemon, "fd"));
+        assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+        assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+    }
+    assert!(daemon.say("what is 2 + 2?")["reply"].as_str().is_some_and(|reply| reply.contains('4')));
+}
+
+#[test]
+fn with_too_few_open_files_it_says_so_with_the_fix_and_does_not_panic() {
+    let place = Place::new();
+    for limit in [8, 24, 32, 60, 90] {
+        let data = place.data();
+        let program = format!(
+            "ulimit -n {limit}; exec {:?} run --data {:?} --listen 127.0.0.1:0",
+            place.program.display().to_string(),
+            data.display().to_string()
+        );
+        let output =
+            Command::new("/bin/sh").args(["-c", &program]).current_dir(place.work()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && !said.contains("panic"), "{limit}: {said}");
+        assert!(limit < 24 || (said.contains("files may be open") && said.contains("ulimit -n")), "{limit}: {said}");
+    }
+}

@@ -10,6 +10,9 @@ use maxim_actors::effectors::http_client::{self, Roots};
 use reqwest::header::AUTHORIZATION;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+
+pub type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
 
 /// Generous: machines are shared. A test that waits so long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -17,9 +20,21 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Daemon {
     child: Child,
     pub url: String,
+    /// What its client shows.
+    pub token: String,
     pub said: Arc<Mutex<Vec<String>>>,
     http: reqwest::Client,
     runtime: tokio::runtime::Runtime,
+}
+
+/// The binary. Another user may not reach where it was built.
+pub fn program() -> PathBuf {
+    std::env::var_os("MAXIM_TEST_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_maxim").into(), PathBuf::from)
+}
+
+/// By another process: a file that this one has just written can't be run while a child that began meanwhile holds it.
+pub fn copy_program(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().expect("cp runs").success());
 }
 
 /// A data folder, a working folder and an empty home, all temporary.
@@ -35,7 +50,7 @@ impl Place {
         for name in ["data", "work", "home"] {
             std::fs::create_dir(root.path().join(name)).expect("a folder");
         }
-        Self { root, program: env!("CARGO_BIN_EXE_maxim").into() }
+        Self { root, program: program() }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -59,6 +74,13 @@ impl Place {
         let output = self.command().arg("--data").arg(self.data()).args(args).output().expect("runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// The address of the page with a key that lets in once, as `maxim open` prints it.
+    pub fn page(&self) -> String {
+        let (code, address, err) = self.cli(&["open", "--print"]);
+        assert_eq!(code, 0, "{err}");
+        address.trim_end().to_owned()
     }
 
     pub fn start(&self) -> Daemon {
@@ -133,10 +155,13 @@ impl Place {
             std::thread::yield_now();
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let shown = token.map(|token| (AUTHORIZATION, format!("Bearer {token}").parse().expect("a header's value")));
-        let http = http_client::builder(&Roots::Nobody).default_headers(shown.into_iter().collect());
+        // Its own token lies there before its note does; an open door has none.
+        let own = || std::fs::read_to_string(self.data().join("token")).map(|own| own.trim_end().to_owned()).ok();
+        let token = token.map(str::to_owned).or_else(own).unwrap_or_default();
+        let shown = (AUTHORIZATION, format!("Bearer {token}").parse().expect("a header's value"));
+        let http = http_client::builder(&Roots::Nobody).default_headers([shown].into_iter().collect());
         let http = http.build().expect("a client");
-        let daemon = Daemon { child, url, said, http, runtime };
+        let daemon = Daemon { child, url, token, said, http, runtime };
         daemon.until("ready", || daemon.get("/readyz").0 == 200);
         daemon
     }
@@ -164,6 +189,27 @@ impl Daemon {
         })
     }
 
+    /// A WebSocket of the owner.
+    pub async fn socket(&self) -> Socket {
+        let url = format!("{}/ws", self.url.replacen("http", "ws", 1));
+        let mut request = url.into_client_request().expect("a request");
+        let shown = format!("Bearer {}", self.token).parse().expect("a header's value");
+        request.headers_mut().insert(AUTHORIZATION, shown);
+        tokio_tungstenite::connect_async(request).await.expect("connected").0
+    }
+
+    /// As somebody who shows nothing, or another token: the status.
+    pub fn stranger(&self, method: &str, path: &str, shown: Option<&str>) -> u16 {
+        self.runtime.block_on(async {
+            let client = http_client::builder(&Roots::Nobody).build().expect("a client");
+            let mut request = client.request(method.parse().expect("a method"), format!("{}{path}", self.url));
+            if let Some(token) = shown {
+                request = request.bearer_auth(token);
+            }
+            request.body("{}").timeout(PATIENCE).send().await.map_or(0, |answer| answer.status().as_u16())
+        })
+    }
+
     /// What isn't JSON.
     pub fn text(&self, path: &str) -> String {
         self.runtime.block_on(async {
@@ -186,6 +232,18 @@ impl Daemon {
                     (status, serde_json::from_slice(&answer.bytes().await.unwrap_or_default()).unwrap_or(Value::Null))
                 }
                 Err(_) => (0, Value::Null),
+            }
+        })
+    }
+
+    /// Posts with these headers: status and body.
+    pub fn post_with(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+        self.runtime.block_on(async {
+            let request = self.http.post(format!("{}{path}", self.url)).header("content-type", "application/json");
+            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            match request.body(body.to_owned()).timeout(PATIENCE).send().await {
+                Ok(answer) => (answer.status().as_u16(), answer.text().await.unwrap_or_default()),
+                Err(error) => (0, error.to_string()),
             }
         })
     }

@@ -51,7 +51,15 @@ fn what_was_under_way_is_told_at_the_next_start_and_not_repeated() {
 }
 
 /// What a start says of a part that it found damaged: put aside, put right, lost, or stopped until a person looks.
-const TOLD: [&str; 5] = ["put aside", "repaired: ", "restored from", "LOST: ", "STOPPED since an unknown time"];
+const TOLD: [&str; 7] = [
+    "put aside",
+    "repaired: ",
+    "restored from",
+    "LOST: ",
+    "STOPPED since an unknown time",
+    "a token was made",
+    "a new token took the place",
+];
 /// What takes nothing of the life before with it and is made anew without a word: the lock; `complete`, which counts by being
 /// there; `mark`, which only tells a database that was cut cleanly; the space held for a full disk; sled's own settings, where
 /// they are missing.

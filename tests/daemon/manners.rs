@@ -67,8 +67,7 @@ fn who_asked_by_websocket_hears_there_what_the_command_line_decided() {
     let daemon = place.start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let url = format!("{}/ws", daemon.url.replacen("http", "ws", 1));
-        let (mut socket, _) = tokio_tungstenite::connect_async(url).await.expect("connected");
+        let mut socket = daemon.socket().await;
         let wish = json!({"text": "run the command git init && git reset --hard"}).to_string();
         socket.send(Message::Text(wish.into())).await.expect("sent");
         let mut until = async |kind: &str, holds: fn(&Value) -> bool| loop {
@@ -168,12 +167,12 @@ fn the_doctor_sees_a_disk_that_fails_and_motion_that_is_held() {
 #[test]
 fn a_command_is_told_of_commands_and_of_the_token_it_lacks() {
     let place = Place::new();
-    let daemon = place.start_guarded("s3cret");
+    let daemon = place.start_guarded("s3cret-of-the-owner");
     let (code, _, err) = place.cli(&["status"]);
     assert!(code == 78 && err.contains("MAXIM__HTTP__TOKEN") && !err.contains("Authorization"), "{code} {err}");
     let told = |args: &[&str]| {
         let mut command = place.command();
-        command.env("MAXIM__HTTP__TOKEN", "s3cret").arg("--data").arg(place.data()).args(args);
+        command.env("MAXIM__HTTP__TOKEN", "s3cret-of-the-owner").arg("--data").arg(place.data()).args(args);
         let done = command.output().expect("runs");
         (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
     };

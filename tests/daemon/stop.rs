@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::Place;
+use crate::harness::{Place, copy_program};
 
 #[test]
 fn it_stays_stopped_over_kill_9_and_only_reset_clears_it() {
@@ -84,6 +84,9 @@ fn a_running_command_is_killed_with_its_children() {
     let before = Instant::now();
     let (code, out, err) = place.cli(&["stop", "--json"]);
     assert_eq!(code, 0, "{out}{err}");
+    // The same stop by another way tells what it has done.
+    let told = daemon.post("/v1/stop", &json!({})).1;
+    assert!(told["processes_killed"].as_u64() >= Some(3), "a shell and what it has started: {told}");
     daemon.until("the command has ended", || {
         let why = daemon.get("/v1/why/last").1.to_string();
         why.contains("stop")
@@ -118,7 +121,7 @@ fn while_it_ends_and_a_command_still_runs_it_answers_takes_nothing_new_and_is_st
 fn a_daemon_of_another_name_is_signalled_too() {
     let mut place = Place::new();
     let renamed = place.root.path().join("brain");
-    fs::copy(&place.program, &renamed).expect("copied");
+    copy_program(&place.program, &renamed);
     let maxim = std::mem::replace(&mut place.program, renamed);
     let daemon = place.start();
     place.program = maxim;

@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::outcome::{
@@ -142,7 +143,7 @@ impl Region for ExecutionTracker {
 impl Open {
     /// When nobody will report its end any more.
     fn due(&self, settings: &TrackerSettings) -> Timestamp {
-        if self.boot == settings.boot { self.began + settings.limit } else { self.began }
+        if self.boot == settings.boot { self.began.later(settings.limit) } else { self.began }
     }
 }
 
@@ -163,8 +164,9 @@ impl ExecutionTracker {
         let turn = started.intent.turn;
         let crashed = open.boot != pulse.settings().boot;
         if crashed && pulse.settings().repeatable.contains(&started.intent.tool) {
-            let ExecutionStarted { intent_id, intent, rule, attempt, powers, called, reversal, .. } = started;
-            let again = Beginning { intent, rule, attempt: attempt + 1, terms: Terms { powers, called }, reversal };
+            let ExecutionStarted { intent_id, intent, rule, attempt, powers, called, reversal, sealed, .. } = started;
+            let again =
+                Beginning { intent, rule, attempt: attempt + 1, terms: Terms { powers, called, sealed }, reversal };
             self.begin(intent_id, again, open.trust, pulse);
             return;
         }
@@ -201,7 +203,8 @@ impl ExecutionTracker {
             instead: Vec::new(),
             ..started.intent
         };
-        let (terms, rule) = (Terms { powers: started.powers, called: None }, "tracker.interrupted".to_owned());
+        let (terms, rule) =
+            (Terms { powers: started.powers, called: None, sealed: None }, "tracker.interrupted".to_owned());
         let undoing = Beginning { intent, rule, attempt: 1, terms, reversal: Some(way.reversal) };
         let id = pulse.fresh_id();
         self.begin(id, undoing, open.trust, pulse);
@@ -239,13 +242,24 @@ impl ExecutionTracker {
     }
 
     fn begin(&self, id: MessageId, beginning: Beginning, trust: Trust, pulse: &mut Pulse<'_, Self>) {
-        let Beginning { intent, rule, attempt, terms: Terms { powers, called }, reversal } = beginning;
+        let Beginning { intent, rule, attempt, terms: Terms { powers, called, sealed }, reversal } = beginning;
         let action = pulse.fresh_id();
         let (turn, boot, at) = (intent.turn, pulse.settings().boot, pulse.now());
         let effect = pulse.settings().effects.get(&intent.tool).cloned().unwrap_or_default();
         let pose = self.pose.clone();
-        let started =
-            ExecutionStarted { action, intent_id: id, intent, rule, attempt, powers, called, reversal, effect, pose };
+        let started = ExecutionStarted {
+            action,
+            intent_id: id,
+            intent,
+            rule,
+            attempt,
+            powers,
+            called,
+            reversal,
+            sealed,
+            effect,
+            pose,
+        };
         pulse.put(record_key(action), &started);
         pulse.keep(TrackerEvent::Began { action, intent: id, boot, at, trust });
         pulse.emit_trusted(turn, trust, started);

@@ -11,7 +11,10 @@ use maxim_bus::latch::{EffectKind, StopLatch};
 use maxim_bus::signals::cycle::DisplaySet;
 use maxim_bus::signals::goal::{GoalWish, GoalWished};
 use maxim_bus::signals::outbox::Medium;
-use maxim_bus::signals::outcome::{ExecutionStarted, FailureKind, NOT_KNOWN, Outbound, ReversalPrepared, ToolResult};
+use maxim_bus::signals::outcome::{
+    CHANGED, ExecutionStarted, FailureKind, NOT_KNOWN, Outbound, ReversalPrepared, ToolResult,
+};
+use maxim_bus::signals::program_files::Fixed;
 use maxim_bus::signals::scene::SceneNamed;
 use maxim_bus::signals::sleep::RequestSleep;
 use maxim_bus::{RegionName, Stage};
@@ -19,6 +22,7 @@ use serde_json::{Value as Json, json};
 
 use super::tools::messaging::{MaySend, Message};
 use super::tools::own::OwnWish;
+use super::tools::program_files::ProgramFiles;
 use super::tools::{
     ErrorKind, Hands, Mode, Registered, Resolved, Reversal, Runner, Tool, ToolFailure, ToolOutcome, ToolRegistry, UNDO,
     undo,
@@ -66,7 +70,7 @@ impl Performs<ExecutionStarted> for Executor {
             && let Err(error) = operation.hands.durable(operation.lsn).await
         {
             let why = format!("not begun, because its beginning could not be written: {error}");
-            operation.say(result(&started, Ending::failed(FailureKind::Exhausted, why), 0));
+            operation.say(result(&started, Ending::failed(FailureKind::Unavailable, why), 0));
             return;
         }
         // The tracker asked an incarnation that has been replaced since: the new one reports it as abandoned.
@@ -209,6 +213,11 @@ impl Executor {
         }
     }
 
+    /// What was allowed runs only while it is what was allowed: what has changed, in words.
+    pub fn changed_since(sealed: &Fixed, hands: &Hands) -> Option<String> {
+        sealed.changes(&ProgramFiles::new(hands).fix(&sealed.scope))
+    }
+
     async fn run(&self, started: &ExecutionStarted, operation: &Operation<Self>) -> Ending {
         let found = match self.registry.resolve(&started.intent.tool) {
             Resolved::Tool(found) | Resolved::Redirected(found) => found.clone(),
@@ -258,7 +267,12 @@ impl Executor {
                 return Ending::failed(FailureKind::Failed, why);
             }
         }
-        on_a_thread(move || act(&*tool, &params, &hands, &latch)).await
+        let sealed = started.sealed.clone();
+        on_a_thread(move || match sealed.and_then(|sealed| Self::changed_since(&sealed, &hands)) {
+            Some(changed) => not_begun(&changed),
+            None => act(&*tool, &params, &hands, &latch),
+        })
+        .await
     }
 }
 
@@ -312,7 +326,7 @@ async fn keep_way_back(
     reversal: &Reversal,
     operation: &Operation<Executor>,
 ) -> Result<(), Box<Ending>> {
-    let failed = |why: String| Box::new(Ending::failed(FailureKind::Exhausted, why));
+    let failed = |why: String| Box::new(Ending::failed(FailureKind::Unavailable, why));
     let reversal = serde_json::to_value(reversal).map_err(|error| failed(format!("not begun: {error}")))?;
     let told = operation.say(ReversalPrepared { action: started.action, reversal });
     let lsn = told.ok_or_else(|| failed("not begun, because how to take it back could not be kept".into()))?;
@@ -328,6 +342,12 @@ async fn on_a_thread(work: impl FnOnce() -> Ending + Send + 'static) -> Ending {
             Ending { success: None, ..Ending::failed(FailureKind::Unknown, why) }
         }
     }
+}
+
+/// Nothing was begun, so nothing is learned of it; the gate asks anew.
+fn not_begun(changed: &str) -> Ending {
+    let why = format!("not begun: {changed} changed since it was allowed; it is judged and asked about anew");
+    Ending { output: json!({ CHANGED: changed }), ..Ending::failed(FailureKind::Unavailable, why) }
 }
 
 /// The latch is read here, after everything that takes time, right before the effect.

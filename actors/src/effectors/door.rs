@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
 use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
 use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::grants::GrantReach;
 use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested, RegionChanged};
 use maxim_bus::signals::outbox::Medium;
@@ -27,6 +28,7 @@ use parking_lot::Mutex;
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
+use crate::effectors::body::Body;
 use crate::gate::fear_agent::FearAgent;
 use crate::perception::gateway::{Gateway, stopped_key};
 use crate::perception::stop_phrase::StopGrammar;
@@ -53,6 +55,7 @@ type Waiters<T> = Mutex<HashMap<MessageId, oneshot::Sender<Result<T, Unanswered>
 pub struct Door {
     frame: Frame,
     stop: StopGrammar,
+    body: Body,
     inquiries: Waiters<Json>,
     preemptions: Waiters<PreemptionChanged>,
     imports: Waiters<EpisodesImported>,
@@ -91,11 +94,12 @@ struct Speaker {
 pub const DOOR: RegionName = "door";
 
 impl Door {
-    pub fn new(frame: Frame, stop: StopGrammar) -> Arc<Self> {
+    pub fn new(frame: Frame, stop: StopGrammar, body: Body) -> Arc<Self> {
         let numbering = Mutex::new(Numbering { since: frame.store.head(), next: 0 });
         Arc::new(Self {
             frame,
             stop,
+            body,
             inquiries: Waiters::default(),
             preemptions: Waiters::default(),
             imports: Waiters::default(),
@@ -143,7 +147,9 @@ impl Door {
 
     /// Puts a message for the gateway onto the bus. A stop phrase has stopped everything before this returns.
     pub fn receive(&self, sender: RegionName, inbound: Inbound) {
-        if self.stop.matches(&inbound.body) {
+        // The gateway decides by the same, and so does a replay.
+        let inbound = Inbound { moving: self.body.moves(), ..inbound };
+        if self.stop.matches(&inbound.body, inbound.moving) {
             let reason = format!("{:?} said on {}", inbound.body.trim(), inbound.channel);
             let _ = self.raise(reason, inbound.sender.clone());
         }
@@ -174,8 +180,8 @@ impl Door {
 
     /// Stops everything: the latch first, then the word to the rooms.
     pub fn stop(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
-        let detail = StopDetail { reason: reason.clone(), by: by.clone(), at: Some(self.frame.clock.now()) };
-        let raised = self.raise(reason, by);
+        let detail = StopDetail { reason, by, at: Some(self.frame.clock.now()) }.bounded();
+        let raised = self.raise(detail.reason.clone(), detail.by.clone());
         self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
         raised
     }
@@ -247,8 +253,20 @@ impl Door {
 
     /// A person's yes or no to what the gate asked, for whom wants to know what the gate made of it.
     pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) -> Question<DecisionTaken> {
-        let at = self.frame.clock.now();
-        self.begin(FearAgent::NAME, ApprovalDecided { approval, allow, always, by, at })
+        self.decide_for(approval, allow, always.then(GrantReach::default), by)
+    }
+
+    /// The same, with how far an "always" reaches; none for this once.
+    pub fn decide_for(
+        &self,
+        approval: MessageId,
+        allow: bool,
+        reach: Option<GrantReach>,
+        by: String,
+    ) -> Question<DecisionTaken> {
+        let (at, always) = (self.frame.clock.now(), reach.is_some());
+        let reach = reach.unwrap_or_default();
+        self.begin(FearAgent::NAME, ApprovalDecided { approval, allow, always, reach, by, at })
     }
 
     /// A body's report of a movement.
@@ -287,7 +305,7 @@ impl Door {
 
     /// Whether a text stops, whoever says it.
     pub fn is_stop(&self, text: &str) -> bool {
-        self.stop.matches(text)
+        self.stop.matches(text, self.body.moves())
     }
 
     /// Whether the message of this provider's id has stopped the agent before. What can't be read has not: a stop too

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 use jiff::fmt::rfc2822;
+use maxim_bus::bounds::MODEL_ANSWER;
 use maxim_bus::signals::thought::Overflow;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
@@ -26,7 +27,7 @@ const TOO_LONG: [&str; 7] = [
 ];
 
 /// The longest answer, in bytes.
-pub const ANSWER_MAX: usize = 8 * 1024 * 1024;
+pub const ANSWER_MAX: usize = MODEL_ANSWER.limit;
 
 /// An answer that is no error; of an error the status and the whole body, which may be of any maker's shape.
 pub async fn accepted(response: Response) -> Result<Response, Fault> {

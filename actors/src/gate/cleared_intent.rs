@@ -6,6 +6,7 @@ use maxim_bus::MessageId;
 use maxim_bus::mode::Powers;
 use maxim_bus::signal::{NotRead, Policy, Signal, Stage};
 use maxim_bus::signals::intent::Intent;
+use maxim_bus::signals::program_files::Fixed;
 use maxim_bus::signals::recall::OutcomesPredicted;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,9 @@ pub struct Terms {
     /// The name by which the tool was asked for, where that is another than its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
+    /// What would run, as it was when it was allowed: it is begun only while it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Fixed>,
 }
 
 impl ClearedIntent {

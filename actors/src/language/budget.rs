@@ -2,6 +2,7 @@
 //! replies, and refuses by them before a call is made.
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::mode::MoneyLimits;
 use serde::{Deserialize, Serialize};
 
@@ -97,5 +98,5 @@ fn of_session<T: Default>(counted: Option<(u64, T)>, boot: u64) -> T {
 
 /// Start and sum of the span that is being counted; a new one when the last is over.
 fn within<T: Default>(counted: Option<(Timestamp, T)>, span: SignedDuration, now: Timestamp) -> (Timestamp, T) {
-    counted.filter(|(start, _)| now < *start + span).unwrap_or((now, T::default()))
+    counted.filter(|(start, _)| now < start.later(span)).unwrap_or((now, T::default()))
 }

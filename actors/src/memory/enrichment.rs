@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, RecallKnowledge};
 use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::lifecycle::RegionChanged;
@@ -291,7 +292,7 @@ impl Hears<SalientPercept> for Enrichment {
             pulse.emit(EnrichedPercept::bare(salient.clone()));
             return;
         }
-        let due = pulse.now() + pulse.settings().deadline;
+        let due = pulse.now().later(pulse.settings().deadline);
         pulse.put(record_key(turn), salient);
         pulse.keep(EnrichmentEvent::Asked { turn, due, trust: pulse.trust() });
         let spreads = pulse.settings().spreads && pulse.settings().episodes > 0;

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::mode::{EffortLimits, MoneyLimits};
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::{BatterySensed, EnergyChanged, EnergyReported, ReportEnergy, SenseBattery};
@@ -180,7 +181,7 @@ impl Region for Energy {
     fn apply(&mut self, event: EnergyEvent) {
         match event {
             EnergyEvent::Called { call, at, purpose } => {
-                self.calls.retain(|_, begun| *begun + CALL_LIMIT > at);
+                self.calls.retain(|_, begun| begun.later(CALL_LIMIT) > at);
                 self.calls.insert(call, at);
                 self.meant.retain(|call, _| self.calls.contains_key(call));
                 if purpose != Purpose::default() {
@@ -201,8 +202,8 @@ impl Region for Energy {
         if self.looked != Some(settings.boot) {
             return Some(Timestamp::UNIX_EPOCH);
         }
-        let low = self.told.filter(|(level, _)| *level < EnergyChanged::LOW).map(|(_, at)| at + LOOK_AGAIN);
-        let battery = self.battery.as_ref().filter(|battery| battery.charge.is_some()).map(|b| b.at + LOOK_AGAIN);
+        let low = self.told.filter(|(level, _)| *level < EnergyChanged::LOW).map(|(_, at)| at.later(LOOK_AGAIN));
+        let battery = self.battery.as_ref().filter(|battery| battery.charge.is_some()).map(|b| b.at.later(LOOK_AGAIN));
         low.into_iter().chain(battery).min()
     }
 
@@ -212,13 +213,13 @@ impl Region for Energy {
             pulse.keep(EnergyEvent::Looked { session });
             pulse.emit(SenseBattery {});
         }
-        if let Some(battery) = self.battery.clone().filter(|battery| battery.at + LOOK_AGAIN <= now) {
+        if let Some(battery) = self.battery.clone().filter(|battery| battery.at.later(LOOK_AGAIN) <= now) {
             // Asked again at the next deadline, whether the sense answers or not.
             let Battery { charge, charging, source, .. } = battery;
             pulse.keep(EnergyEvent::Sensed { charge, charging, source, at: now });
             pulse.emit(SenseBattery {});
         }
-        if self.told.is_some_and(|(level, at)| level < EnergyChanged::LOW && at + LOOK_AGAIN <= now) {
+        if self.told.is_some_and(|(level, at)| level < EnergyChanged::LOW && at.later(LOOK_AGAIN) <= now) {
             self.tell(self.clone(), true, pulse);
         }
     }

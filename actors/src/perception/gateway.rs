@@ -1,15 +1,18 @@
 //! The gateway: the one door through which outside text becomes a percept.
 //!
 //! A dumb pipe with a memory for what it let in. Biology: the thalamus, which relays and doesn't interpret.
-//! Law: one constructor fixes every control field; a provider's id is the same message however often it comes; at most
+//! Law: one constructor fixes every control field; a provider's id is the same message however often it comes, and that of
+//! a signed command is known for good, however many others come after it; at most
 //! `credit` turns are in flight, the rest waits here, on disk; that a turn has ended is heard before what wants to begin,
 //! but not while a room is far `behind`: credit comes back when all have followed.
-//! Remembers: provider ids (bounded), turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
+//! Remembers: provider ids (the newest 10 000, and all of signed commands), turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
 //! Down: channels can't acknowledge, so their senders try again; a stop works all the same, by the latch.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::bounds::{CHANNEL, PROVIDER_ID, digest};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::acting::OpportunitySensed;
 use maxim_bus::signals::goal::GoalPursued;
 use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
@@ -106,8 +109,26 @@ impl Region for Gateway {
         }
     }
 
+    /// Ids that are longer than any that comes in now, then the oldest: a message that is brought again may be taken twice.
+    fn shed(&mut self, most: usize) -> usize {
+        let before = self.provider_order.len();
+        let is_long = |key: &String| key.len() > CHANNEL.limit + 1 + PROVIDER_ID.limit;
+        self.provider_order.retain(|key| !is_long(key));
+        self.provider_ids.retain(|key, _| !is_long(key));
+        // An id stands in both, with its percept.
+        let bytes = |key: &String| 2 * key.len() + 64;
+        let mut all: usize = self.provider_order.iter().map(bytes).sum();
+        while all > most
+            && let Some(oldest) = self.provider_order.pop_front()
+        {
+            all -= bytes(&oldest);
+            self.provider_ids.remove(&oldest);
+        }
+        before - self.provider_order.len()
+    }
+
     fn next_deadline(&self, _settings: &GatewaySettings) -> Option<Timestamp> {
-        self.in_flight.values().min().map(|at| *at + TURN_LIMIT)
+        self.in_flight.values().min().map(|at| at.later(TURN_LIMIT))
     }
 
     fn follows_within(settings: &GatewaySettings) -> Option<usize> {
@@ -117,7 +138,7 @@ impl Region for Gateway {
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let lost: Vec<MessageId> =
-            self.in_flight.iter().filter(|(_, at)| **at + TURN_LIMIT <= now).map(|(turn, _)| *turn).collect();
+            self.in_flight.iter().filter(|(_, at)| at.later(TURN_LIMIT) <= now).map(|(turn, _)| *turn).collect();
         let free = lost.len();
         for turn in lost {
             tracing::warn!(%turn, "a turn has not ended in {} minutes; its credit is given back", TURN_LIMIT.as_mins());
@@ -160,10 +181,16 @@ impl Gateway {
     }
 }
 
+/// Where it stands which percept a signed command became. It has no end: some providers sign no time, so that a signature
+/// is good for ever. A digest, so that keys have one length and nothing of the message stands in them.
+fn signed_key(key: &str) -> Vec<u8> {
+    format!("signed/{}", digest(key)).into_bytes()
+}
+
 /// Where it stands that a message of this provider's id has stopped the agent once. Read from outside of the room too:
 /// a signed webhook that somebody plays again must not stop again what a person has reset.
 pub fn stopped_key(key: &str) -> Vec<u8> {
-    format!("stopped/{key}").into_bytes()
+    format!("stopped/{}", digest(key)).into_bytes()
 }
 
 fn waiting_key(seq: u64) -> Vec<u8> {
@@ -174,13 +201,20 @@ impl Hears<Inbound> for Gateway {
     fn hear(&self, inbound: &Inbound, pulse: &mut Pulse<'_, Self>) {
         let key = inbound.provider_id.as_ref().map(|id| format!("{}/{id}", inbound.channel));
         let channel = inbound.channel.clone();
-        if let Some(first) = key.as_ref().and_then(|key| self.provider_ids.get(key)) {
-            let percept = *first;
+        // The door has looked already; what came in by another way is not kept either.
+        if let Err(why) = inbound.check() {
+            tracing::error!(channel, %why, "a message is beyond a bound; nothing is made of it");
+            return;
+        }
+        let signed = |key: &str| inbound.is_signed.then(|| pulse.record(&signed_key(key))).flatten();
+        let known = |key: &String| self.provider_ids.get(key).copied().or_else(|| signed(key));
+        if let Some(percept) = key.as_ref().and_then(known) {
             pulse.emit(InboundAccepted { inbound: inbound.id, percept, channel, repeated: true });
             return;
         }
         let GatewaySettings { text_max, stop, .. } = pulse.settings();
-        let text = InboundText::within(*text_max, &inbound.channel, &inbound.sender, &inbound.body, stop);
+        let text =
+            InboundText::within(*text_max, &inbound.channel, &inbound.sender, &inbound.body, stop, inbound.moving);
         let stop = text.hard_override().is_some();
         let content = text.content().to_owned();
         let mut percept = Percept::from_outside(text.channel(), text.sender(), content, stop, inbound.trust);
@@ -190,12 +224,12 @@ impl Hears<Inbound> for Gateway {
         }
         let id = pulse.fresh_id();
         if let Some(key) = key {
-            if self.provider_order.len() >= PROVIDER_IDS
-                && let Some(oldest) = self.provider_order.front()
-            {
-                pulse.remove(stopped_key(oldest));
+            // What may be played again for ever is known for ever. Strangers command nothing: played again they only say it
+            // again.
+            if inbound.is_signed && inbound.trust >= Trust::Listed {
+                pulse.put(signed_key(&key), &id);
             }
-            if stop {
+            if inbound.is_signed && stop {
                 pulse.put(stopped_key(&key), &id);
             }
             pulse.keep(GatewayEvent::Seen { key, percept: id });
@@ -233,6 +267,7 @@ impl Hears<TurnEnded> for Gateway {
 mod tests {
     use super::*;
     use crate::region::rig::{Rig, ear};
+    use crate::store::Commit;
 
     fn settings(credit: usize) -> GatewaySettings {
         GatewaySettings { credit, behind: 4096, text_max: 64 << 10, stop: StopGrammar::new::<_, &str>(&["maxim"], &[]) }
@@ -247,6 +282,8 @@ mod tests {
             provider_id: provider_id.map(Into::into),
             trust: Trust::Owner,
             heard: None,
+            is_signed: false,
+            moving: false,
         }
     }
 
@@ -267,6 +304,81 @@ mod tests {
         assert_eq!(accepted.len(), 2);
         assert_eq!(accepted[0].percept, accepted[1].percept);
         assert!(accepted[1].repeated);
+    }
+
+    #[test]
+    fn a_signed_command_is_known_after_ten_thousand_others_and_a_crash() {
+        let mut rig = rig(8);
+        let signed = |id: &str, trust| Inbound { is_signed: true, trust, ..inbound("open the door", Some(id)) };
+        rig.send(signed("first", Trust::Listed));
+        let first = rig.heard::<InboundAccepted>()[0].percept;
+        for n in 0..PROVIDER_IDS + 10 {
+            rig.send(signed(&format!("other {n}"), Trust::Outside));
+        }
+        rig.heard::<InboundAccepted>();
+        rig.crash();
+        rig.send(signed("first", Trust::Listed));
+        let again = rig.heard::<InboundAccepted>().remove(0);
+        assert!(again.repeated && again.percept == first);
+        assert!(!rig.region().provider_ids.contains_key("http/first"), "so it was pushed out there");
+    }
+
+    #[test]
+    fn a_stop_that_is_played_again_is_known_after_ten_thousand_others() {
+        let mut rig = rig(8);
+        rig.send(Inbound { is_signed: true, trust: Trust::Outside, ..inbound("STOP", Some("first")) });
+        for n in 0..PROVIDER_IDS + 10 {
+            rig.send(inbound("hello", Some(&format!("other {n}"))));
+        }
+        assert!(rig.records().get::<MessageId>(&stopped_key("http/first")).is_some());
+    }
+
+    #[test]
+    fn nothing_beyond_a_bound_is_kept() {
+        let mut rig = rig(8);
+        let long = "x".repeat(1_000_000);
+        for n in 0..30 {
+            rig.send(inbound("hello", Some(&format!("{long}{n}"))));
+            rig.send(Inbound { sender: format!("{long}{n}"), ..inbound("hello", None) });
+            rig.send(Inbound { channel: format!("{long}{n}"), ..inbound("hello", None) });
+        }
+        assert!(rig.heard::<Percept>().is_empty() && rig.region().provider_ids.is_empty());
+        rig.send(inbound("hello", None));
+        assert_eq!(rig.heard::<Percept>().len(), 1);
+    }
+
+    #[test]
+    fn a_present_store_whose_root_would_be_too_large_starts_sheds_and_goes_on() {
+        let mut rig = rig(8);
+        // As a build without bounds has left it: in the journal, since no root was taken.
+        for n in 0..22 {
+            let key = format!("http/{n}{}", "x".repeat(900_000));
+            let event = serde_json::to_vec(&GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n) });
+            let epoch = rig.store().epoch(Gateway::NAME);
+            let commit = Commit { events: vec![event.expect("plain data")], ..Commit::of(Gateway::NAME, epoch) };
+            rig.store().accept(commit, |_| ()).expect("accepted");
+        }
+        rig.crash();
+        assert_eq!(rig.region().provider_ids.len(), 22);
+        for n in 0..5 {
+            rig.send(inbound("hello", Some(&format!("new {n}"))));
+        }
+        assert_eq!(rig.heard::<Percept>().len(), 5, "none was refused");
+        rig.crash();
+        assert_eq!(rig.region().provider_ids.len(), 5, "they are gone for good, and what is new is kept");
+    }
+
+    #[test]
+    fn ids_that_were_too_long_go_first_where_the_root_is_too_large() {
+        let mut gateway = Gateway::default();
+        for n in 0..22 {
+            let key = format!("http/{n}{}", "x".repeat(900_000));
+            gateway.apply(GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n) });
+        }
+        gateway.apply(GatewayEvent::Seen { key: "http/short".into(), percept: MessageId::from_parts(1, 99) });
+        assert!(gateway.shed(1 << 20) > 0);
+        assert_eq!((gateway.provider_ids.len(), gateway.provider_order.len()), (1, 1));
+        assert!(gateway.provider_ids.contains_key("http/short"));
     }
 
     #[test]

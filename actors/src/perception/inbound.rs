@@ -38,19 +38,19 @@ pub struct InboundText {
 
 impl InboundText {
     /// `body` is kept byte for byte up to [`CONTENT_LIMIT`]. Whether it stops is decided on the whole body, from any
-    /// sender and channel.
-    pub fn new(channel: &str, sender: &str, body: &str, stop: &StopGrammar) -> Self {
-        Self::within(CONTENT_LIMIT, channel, sender, body, stop)
+    /// sender and channel; `moving` says whether a body moved when it came.
+    pub fn new(channel: &str, sender: &str, body: &str, stop: &StopGrammar, moving: bool) -> Self {
+        Self::within(CONTENT_LIMIT, channel, sender, body, stop, moving)
     }
 
     /// With another limit, in bytes. A longer body is cut at the last whole character before it.
-    pub fn within(limit: usize, channel: &str, sender: &str, body: &str, stop: &StopGrammar) -> Self {
+    pub fn within(limit: usize, channel: &str, sender: &str, body: &str, stop: &StopGrammar, moving: bool) -> Self {
         let content = &body[..body.floor_char_boundary(limit)];
         Self {
             source: format!("comms:{channel}"),
             content: content.to_owned(),
             salience: Salience::clamped(INBOUND_SALIENCE),
-            hard_override: stop.matches(body).then_some(HardOverride::HardStop),
+            hard_override: stop.matches(body, moving).then_some(HardOverride::HardStop),
             novelty: None,
             interests: Vec::new(),
             metadata: InboundMetadata { channel: channel.to_owned(), sender: sender.to_owned() },
@@ -106,7 +106,7 @@ mod tests {
     use serde_json::json;
 
     fn inbound(body: &str) -> InboundText {
-        InboundText::new("sms", "+15550100", body, &StopGrammar::new(&["Maxim"], &[] as &[&str]))
+        InboundText::new("sms", "+15550100", body, &StopGrammar::new(&["Maxim"], &[] as &[&str]), false)
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         for line in text.lines() {
             let row: serde_json::Value = serde_json::from_str(line).expect("a row is JSON");
             let field = |name: &str| row[name].as_str().expect("a row has channel, sender and body");
-            let text = InboundText::new(field("channel"), field("sender"), field("body"), &grammar);
+            let text = InboundText::new(field("channel"), field("sender"), field("body"), &grammar, false);
             assert_eq!(text.content(), field("body"));
             assert_eq!(Some(text.salience().get()), row["expect"]["salience"].as_f64(), "{line}");
             assert_eq!(text.hard_override().is_some(), row["expect"]["hard_override"].is_string(), "{line}");

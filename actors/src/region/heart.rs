@@ -269,6 +269,11 @@ impl Heart {
         self.begin_within(LOADING_DEADLINE)
     }
 
+    /// The handler that runs writes down or sheds the whole state, which may be much.
+    pub(super) fn writes_state(&self) {
+        self.allowed.store(u64::try_from(LOADING_DEADLINE.as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+
     fn begin_within(&self, limit: Duration) -> u64 {
         let stamp = monotonic_micros().max(1);
         self.allowed.store(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);

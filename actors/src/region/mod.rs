@@ -15,6 +15,7 @@ mod records;
 mod remembering;
 pub mod rig;
 mod seat;
+mod shedding;
 mod sources;
 mod stepper;
 mod supervision;
@@ -42,6 +43,7 @@ pub use remembering::{
     layer_of, part,
 };
 pub use seat::{DeadLetter, InputRecord, Recorded, Seat, Step, Tap, decision_hash, key_hash, state_of, woken_by};
+pub use shedding::Shed;
 pub use sources::{FewSources, Sources, source_hash, source_hashes};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
@@ -80,6 +82,13 @@ pub trait Region: Default + Serialize + DeserializeOwned + Send + Unpin + 'stati
     /// When it wants [`Region::tick`] next; none while it waits for mail alone.
     fn next_deadline(&self, _settings: &Self::Settings) -> Option<Timestamp> {
         None
+    }
+
+    /// Its root is too large for the store: the least useful of it goes, until what is left of it takes at most about `most`
+    /// bytes. How many entries went. A room whose state grows by what comes from outside has a way of its own; else the shell
+    /// takes out the largest entries, then the oldest.
+    fn shed(&mut self, _most: usize) -> usize {
+        0
     }
 
     /// For the room through which turns begin: what it hears first waits while more messages than this wait for another

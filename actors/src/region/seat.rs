@@ -8,7 +8,7 @@ mod dead_letter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use maxim_bus::hash::StableHash;
 use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Inbox, Lane, Lsn, RegionName, scratch};
 use serde::{Deserialize, Serialize};
@@ -23,10 +23,14 @@ use super::heart::LOADING;
 use super::post::Post;
 use super::pulse::{Decided, Input, Pulse};
 use super::records::{Listed, Record, RecordView};
-use crate::store::{AgentStore, Commit, Frozen, StoreError};
+use super::shedding::{Shed, shed};
+use crate::store::{AgentStore, Commit, Frozen, PAYLOAD_BYTES, StoreError};
 
 /// Messages that may lead to nothing before the room's cursor is moved for them.
 const UNTOLD: u32 = 64;
+
+/// How long a state that can't be written down isn't tried again.
+const TRY_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// How a step ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -104,6 +108,8 @@ pub struct Seat<R: Region> {
     untold: u32,
     /// The region's next deadline, which changes with its state only.
     due: Option<Timestamp>,
+    /// Its state can't be written down, and isn't tried before.
+    not_before: Timestamp,
 }
 
 impl<R: Region> Seat<R> {
@@ -133,6 +139,7 @@ impl<R: Region> Seat<R> {
             backlog,
             untold: 0,
             due,
+            not_before: Timestamp::MIN,
         })
     }
 
@@ -308,7 +315,7 @@ impl<R: Region> Seat<R> {
             kept.into_iter().for_each(|event| self.region.apply(event));
             self.due = self.region.next_deadline(&post.settings);
         }
-        let root = if self.snapshot_due || anew { self.snapshot() } else { None };
+        let root = if (self.snapshot_due && self.not_before <= now) || anew { self.snapshot(now) } else { None };
         let frame = &post.frame;
         let delivery = input.map(|(_, delivery)| delivery);
         match change.accept((frame, &post.inbox), delivery, now, root, hash, recorded) {
@@ -329,10 +336,37 @@ impl<R: Region> Seat<R> {
         }
     }
 
-    /// None when it can't be written: then it stays with the root before and the events since.
-    fn snapshot(&self) -> Option<Vec<u8>> {
-        let written = serde_json::to_vec(&Root { state: &self.region });
-        written.inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be written down")).ok()
+    /// None when it can't be written: then it stays with the root before and the events since. One that is too large for the
+    /// store is made smaller first: refused, it would end the room for good.
+    fn snapshot(&mut self, now: Timestamp) -> Option<Vec<u8>> {
+        self.post.heart.writes_state();
+        let write = |region: &R| {
+            let written = serde_json::to_vec(&Root { state: region });
+            written
+                .inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be written down"))
+                .ok()
+        };
+        let root = write(&self.region)?;
+        if root.len() <= PAYLOAD_BYTES {
+            return Some(root);
+        }
+        let told = shed(&mut self.region, root.len());
+        let root = told.and_then(|_| write(&self.region)).filter(|root| root.len() <= PAYLOAD_BYTES);
+        self.due = self.region.next_deadline(&self.post.settings);
+        match (told, &root) {
+            (Some(Shed { before, after, entries }), Some(_)) => self.post.supervision.tell(&format!(
+                "{} held {before} bytes, more than a room may; it let go {entries} entries and holds {after} now",
+                R::NAME
+            )),
+            _ => {
+                self.not_before = now + TRY_AGAIN;
+                self.post.supervision.tell(&format!(
+                    "{} holds more than a room may and can't let go of it; it goes on by its journal, which grows",
+                    R::NAME
+                ));
+            }
+        }
+        root
     }
 }
 

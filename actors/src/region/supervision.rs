@@ -194,6 +194,12 @@ impl Supervision {
         });
     }
 
+    /// Tells a person, and the log, what a room did on its own.
+    pub(super) fn tell(&self, text: &str) {
+        fenced(|| tracing::warn!("{text}"));
+        self.tell_person(text);
+    }
+
     fn tell_person(&self, text: &str) {
         for notice in &*self.notices.lock() {
             fenced(|| notice(text));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use maxim_bus::bounds::ROOT;
 use maxim_bus::ids::{AgentId, Epoch, Lsn, RegionName};
 
 use super::error::{AcceptError, NotDurable};
@@ -17,9 +18,9 @@ use super::shared::Shared;
 pub use reading::{Frozen, Recovered};
 pub(super) use state::{Agent, AgentState, OnDisk, Region, RegionOnDisk, Slot};
 
-/// Largest root, event or emission, in bytes. A root of more than a megabyte is a room's mistake, but refusing it would end
-/// the room for good.
-pub const PAYLOAD_BYTES: usize = 16 << 20;
+/// Largest root, event or emission, in bytes. A root of more than a megabyte is a room's mistake; one beyond this is
+/// made smaller by its room, since refusing it would end the room for good.
+pub const PAYLOAD_BYTES: usize = ROOT.limit;
 /// Bytes that aren't kept waiting.
 const MUCH: usize = 1 << 20;
 /// A snapshot is due after this many events, bytes of events, or LSNs since the last one; but of events not before they have

@@ -16,6 +16,7 @@ use super::error::{EngineError, NotDurable, StoreError};
 use super::folder::Folder;
 use super::keys;
 use super::pack::{Pack, Pointer};
+use super::private;
 use super::repair::live_extents;
 use super::shared::Shared;
 
@@ -59,7 +60,7 @@ pub fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupReport, StoreErro
 
 fn copy_into(shared: &Arc<Shared>, pack: &Pack, to: &Path) -> Result<BackupReport, StoreError> {
     let bad = |error: std::io::Error| StoreError::folder(to, &error);
-    fs::create_dir_all(to).map_err(bad)?;
+    private::make_folder(to).map_err(bad)?;
     let busy = || StoreError::Engine(EngineError::Io("the store is busy with the disk; try again later".into()));
     // Held to the end, so that no block is freed before it is copied.
     let packing = shared.packing.try_lock_for(PATIENCE).ok_or_else(busy)?;
@@ -69,7 +70,7 @@ fn copy_into(shared: &Arc<Shared>, pack: &Pack, to: &Path) -> Result<BackupRepor
         let extents = live_extents(shared, &*engine, pack, &packing)?;
         (extents, dump(&*engine, &to.join("dump.part"))?)
     };
-    let copy = File::create(to.join(PACK)).map_err(bad)?;
+    let copy = private::create(&to.join(PACK)).map_err(bad)?;
     let (mut bytes, mut damaged_blocks) = (0, 0);
     for extent in extents {
         match pack.read_stored(extent) {
@@ -95,7 +96,7 @@ pub fn is_finished(place: &Path) -> bool {
 /// A backup of an engine alone, e.g. before its format is changed.
 pub fn dump_to(engine: &dyn Engine, place: &Path) -> Result<(), StoreError> {
     let bad = |error: std::io::Error| StoreError::folder(place, &error);
-    fs::create_dir_all(place).map_err(bad)?;
+    private::make_folder(place).map_err(bad)?;
     dump(engine, &place.join("dump.part"))?;
     fs::rename(place.join("dump.part"), place.join(DUMP)).map_err(bad)?;
     File::open(place).and_then(|folder| folder.sync_all()).map_err(bad)
@@ -103,7 +104,7 @@ pub fn dump_to(engine: &dyn Engine, place: &Path) -> Result<(), StoreError> {
 
 fn dump(engine: &dyn Engine, path: &Path) -> Result<u64, StoreError> {
     let bad = |error: std::io::Error| StoreError::folder(path, &error);
-    let mut file = BufWriter::new(File::create(path).map_err(bad)?);
+    let mut file = BufWriter::new(private::create(path).map_err(bad)?);
     file.write_all(MAGIC).map_err(bad)?;
     let (mut section, mut count, mut failed) = (Writer::default(), 0u64, None);
     engine.scan(&[], None, &mut |key, value| {
@@ -323,7 +324,7 @@ fn put_in_place(from: &Path, folder: &Folder, kind: EngineKind, page_cache: u64)
 /// Leaves pages of zeros out, so that the holes of the pack stay holes.
 fn copy_sparse(from: &Path, to: &Path) -> std::io::Result<()> {
     let source = File::open(from)?;
-    let target = File::create(to)?;
+    let target = private::create(to)?;
     let length = source.metadata()?.len();
     target.set_len(length)?;
     let mut page = vec![0; 64 << 10];

@@ -10,7 +10,7 @@
 //! quarantine/<n>/ what was found damaged, untouched
 //! ```
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,7 @@ use parking_lot::Mutex;
 use super::codec::{Reader, seal, unseal};
 use super::engine::{Engine, EngineKind};
 use super::error::{EngineError, StoreError};
+use super::private;
 use super::reserve;
 
 /// A process that is just ending lets go within this time.
@@ -41,10 +42,9 @@ impl Folder {
     /// Makes the folder if needed and locks it. Also answers how often it was opened before, as the lock file says.
     pub fn lock(path: &Path) -> Result<(Self, u64), StoreError> {
         let bad = |error: io::Error| StoreError::folder(path, &error);
-        fs::create_dir_all(path).map_err(bad)?;
+        private::make_folder(path).map_err(bad)?;
         let name = path.join("lock");
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(name).map_err(bad)?;
+        let mut file = private::options().open(name).map_err(bad)?;
         let mut tries = 0;
         while let Err(error) = file.try_lock() {
             match error {
@@ -63,8 +63,7 @@ impl Folder {
             }
         }
         let boot = Holder::read(&mut file).boot;
-        let mut options = OpenOptions::new();
-        let mark = options.read(true).write(true).create(true).truncate(false).open(path.join("mark")).map_err(bad)?;
+        let mark = private::options().open(path.join("mark")).map_err(bad)?;
         Ok((Self { path: path.to_owned(), generation: 0, lock: Mutex::new(Some(file)), mark }, boot))
     }
 
@@ -169,7 +168,7 @@ impl Folder {
 
     pub fn complete_generation(&self, generation: u64) -> Result<(), EngineError> {
         let folder = self.engine(generation);
-        File::create(folder.join(COMPLETE))?.sync_all()?;
+        private::create(&folder.join(COMPLETE))?.sync_all()?;
         File::open(folder)?.sync_all()?;
         Ok(File::open(&self.path)?.sync_all()?)
     }
@@ -193,7 +192,7 @@ impl Folder {
     pub fn quarantine(&self, parts: &[PathBuf], copy: bool) -> Result<PathBuf, StoreError> {
         let place = next(&self.path.join("quarantine"))?;
         let bad = |error: io::Error| StoreError::disk(&place, error);
-        fs::create_dir_all(&place).map_err(bad)?;
+        private::make_folder(&place).map_err(bad)?;
         for part in parts {
             let Some(name) = part.file_name().filter(|_| part.exists()) else { continue };
             if !copy {
@@ -243,7 +242,7 @@ fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return fs::copy(from, to).map(|_| ());
     }
-    fs::create_dir_all(to)?;
+    private::make_folder(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         copy_whole(&entry.path(), &to.join(entry.file_name()))?;

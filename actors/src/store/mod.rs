@@ -20,6 +20,7 @@ mod mail;
 mod memory_engine;
 mod open;
 mod pack;
+mod private;
 mod records;
 mod redb_engine;
 mod repair;
@@ -41,7 +42,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use maxim_bus::ids::{AgentId, Epoch, Lsn};
 
-pub use agent::{Accepted, AgentStore, Commit, Frozen, RecordChanges, Recovered};
+pub use agent::{Accepted, AgentStore, Commit, Frozen, PAYLOAD_BYTES, RecordChanges, Recovered};
 pub use backup::{BackupFound, BackupReport, RestoreReport};
 pub use compact::CompactReport;
 pub use engine::{Batch, Engine, EngineKind, FaultSwitch, copy_all};

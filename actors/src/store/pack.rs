@@ -1,7 +1,7 @@
 //! The pack: an append-only file of sealed blocks. The engine holds the pointers to them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::ops::Deref;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -14,6 +14,7 @@ use rustix::fs::FallocateFlags;
 use super::codec::{Reader, Writer};
 use super::engine::FaultSwitch;
 use super::error::EngineError;
+use super::private;
 
 const MAGIC: &[u8; 8] = b"MXMPACK1";
 /// Blocks start after the head, so that offset 0 never points at one.
@@ -162,7 +163,7 @@ impl Pack {
     /// Opens or creates the file. `known_end` is the end that the engine knows; a shorter file has lost something.
     pub fn open(path: &Path, switch: FaultSwitch, cache_bytes: usize, known_end: u64) -> Result<Self, EngineError> {
         let is_new = !path.exists();
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = private::options().open(path)?;
         let pack = Self::on(Box::new(file), switch, cache_bytes, known_end)?;
         if is_new {
             pack.medium.sync()?;

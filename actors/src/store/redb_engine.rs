@@ -8,6 +8,7 @@ use redb::{Database, Durability, ReadableDatabase, TableDefinition, TableError};
 
 use super::engine::{Batch, Engine, Visit};
 use super::error::EngineError;
+use super::private;
 
 const TREE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("store");
 
@@ -19,7 +20,7 @@ pub struct RedbEngine {
 impl RedbEngine {
     /// `page_cache` is in bytes.
     pub fn open(folder: &Path, page_cache: u64) -> Result<Self, EngineError> {
-        fs::create_dir_all(folder)?;
+        private::make_folder(folder)?;
         let path = folder.join("redb");
         let is_new = !path.exists();
         let cache = usize::try_from(page_cache).unwrap_or(usize::MAX);

@@ -5,7 +5,7 @@
 //! as what is to be written, keys and blocks of the pack, so it means the same to every engine.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use super::error::{EngineError, StoreError};
 use super::folder::Folder;
 use super::keys;
 use super::pack::Stored;
+use super::private;
 
 /// Which history the store belongs to, and the last entry of its journal that it holds.
 const POSITION: &[u8] = b"!replica";
@@ -238,7 +239,7 @@ impl Follower {
             let why = format!("it ends at batch {serial}, batch {} was on disk", folder.marked());
             return Err(EngineError::Damaged(why).into());
         }
-        let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(folder.pack());
+        let options = || private::options().open(folder.pack());
         let pack = options().map_err(|error| StoreError::disk(&folder.path, error))?;
         let position = Position::of(&*engine)?;
         let (assembly, waiting) = (Assembly::default(), VecDeque::new());

@@ -1,9 +1,11 @@
 //! Space that is held for a start on a full disk: sled, too, writes when it is opened.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::path::Path;
 
 use rustix::fs::FallocateFlags;
+
+use super::private;
 
 /// Bytes: a segment of sled, its snapshot, and the settings of a new process. Opening writes no more.
 pub const RESERVE: u64 = 4 << 20;
@@ -14,7 +16,7 @@ const NAME: &str = "reserve";
 /// Takes the space, or as much of it as there is; where that isn't taken yet.
 pub fn take(folder: &Path) {
     let path = folder.join(NAME);
-    let Ok(file) = OpenOptions::new().write(true).create(true).truncate(false).open(&path) else { return };
+    let Ok(file) = private::options().open(&path) else { return };
     let mut held = file.metadata().map_or(0, |data| data.len());
     let before = held;
     for step in [RESERVE, 512 << 10, LEFT] {

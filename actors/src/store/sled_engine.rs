@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::engine::{Batch, Engine, Visit};
 use super::error::EngineError;
+use super::private;
 
 /// Bytes. A page over a quarter of it would become a blob file, which sled never syncs.
 const SEGMENT_BYTES: usize = 512 << 10;
@@ -27,7 +28,7 @@ impl SledEngine {
     /// `page_cache` is in bytes; sled's own default is 1 GiB.
     pub fn open(folder: &Path, page_cache: u64) -> Result<Self, EngineError> {
         let is_new = !folder.join("db").try_exists()?;
-        fs::create_dir_all(folder)?;
+        private::make_folder(folder)?;
         if !is_new {
             remove_unfinished_snapshots(folder)?;
             look_through(&folder.join("db"))?;
@@ -119,7 +120,7 @@ pub fn mend(folder: &Path) -> Result<Option<String>, EngineError> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    let file = File::create(&conf)?;
+    let file = private::create(&conf)?;
     std::io::Write::write_all(&mut &file, &written)?;
     file.sync_all()?;
     Ok(Some("the database's own settings were damaged and are written anew".into()))

@@ -1,17 +1,33 @@
 //! The process groups that a stop kills.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+
+use crate::clock::Stopwatch;
+
+/// How long the processes may be counted before they are killed. On a busy machine it takes some two milliseconds.
+const COUNTING: Duration = Duration::from_millis(5);
 
 /// All process groups that tools have running.
 #[derive(Debug, Default)]
 pub struct ChildGroups {
-    groups: Mutex<BTreeMap<u64, Pid>>,
+    groups: Mutex<BTreeMap<u64, Led>>,
+    /// Processes that stops have killed since the latch was last left.
+    killed: AtomicUsize,
     next: AtomicU64,
     kills: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Led {
+    leader: Pid,
+    /// Its processes have been counted, and die.
+    is_killed: bool,
 }
 
 /// A registered group. Dropping it forgets the group; it doesn't kill.
@@ -31,24 +47,57 @@ impl ChildGroups {
     pub(super) fn register(&self, leader: u32, kills_before: u64) -> Option<ChildGroup<'_>> {
         let pid = Pid::from_raw(i32::try_from(leader).ok()?)?;
         let key = self.next.fetch_add(1, Ordering::SeqCst);
-        self.groups.lock().insert(key, pid);
+        self.groups.lock().insert(key, Led { leader: pid, is_killed: false });
         Some(ChildGroup { owner: self, key, kills_before })
     }
 
-    /// SIGKILL to each group; how many there were.
+    /// SIGKILL to each group. How many processes it has killed since the latch was last left, whichever way each stop came:
+    /// the living in the groups, beside those that lead them and only hold their number. Fewer are counted where there isn't
+    /// the time to look at all.
     pub fn kill_all(&self) -> usize {
         self.kills.fetch_add(1, Ordering::SeqCst);
-        let groups = self.groups.lock();
-        for pid in groups.values() {
+        let mut groups = self.groups.lock();
+        let living = living(groups.values().filter(|group| !group.is_killed));
+        for group in groups.values_mut() {
+            group.is_killed = true;
             // A group that has ended already is no error.
-            let _ = kill_process_group(*pid, Signal::KILL);
+            let _ = kill_process_group(group.leader, Signal::KILL);
         }
-        groups.len()
+        self.killed.fetch_add(living, Ordering::SeqCst) + living
+    }
+
+    /// A stop is over.
+    pub(super) fn forget_killed(&self) {
+        self.killed.store(0, Ordering::SeqCst);
     }
 
     pub(super) fn len(&self) -> usize {
         self.groups.lock().len()
     }
+}
+
+fn living<'a>(groups: impl Iterator<Item = &'a Led>) -> usize {
+    let there = groups.filter(|group| test_kill_process(group.leader).is_ok());
+    let there: BTreeSet<i32> = there.map(|group| group.leader.as_raw_nonzero().get()).collect();
+    if there.is_empty() {
+        return 0;
+    }
+    let watch = Stopwatch::start();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids: Vec<i32> = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    // What a tool has started is mostly younger than all else.
+    pids.sort_unstable_by(|a, b| b.cmp(a));
+    let in_time = pids.into_iter().take_while(|_| watch.elapsed() < COUNTING);
+    in_time.filter(|pid| !there.contains(pid) && lives_in(*pid, &there)).count()
+}
+
+/// proc_pid_stat(5): the name in brackets may hold anything, then state, parent, group.
+fn lives_in(pid: i32, groups: &BTreeSet<i32>) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+    let (state, _parent, group) = (fields.next(), fields.next(), fields.next());
+    !matches!(state, None | Some("Z" | "X"))
+        && group.and_then(|group| group.parse().ok()).is_some_and(|group: i32| groups.contains(&group))
 }
 
 impl ChildGroup<'_> {
@@ -59,8 +108,8 @@ impl ChildGroup<'_> {
 
     /// SIGKILL to this group alone, for a deadline.
     pub fn kill(&self) {
-        if let Some(pid) = self.owner.groups.lock().get(&self.key) {
-            let _ = kill_process_group(*pid, Signal::KILL);
+        if let Some(group) = self.owner.groups.lock().get(&self.key) {
+            let _ = kill_process_group(group.leader, Signal::KILL);
         }
     }
 }

@@ -27,6 +27,7 @@ pub use writing::DurableAnswer;
 
 use writing::Writer;
 
+use crate::bounds::REASON;
 use crate::clock::Stopwatch;
 use crate::lease::{Lease, LeaseLost};
 
@@ -63,6 +64,12 @@ impl StopDetail {
     pub const BY_SIGNAL: &str = "signal";
     /// Whoever stops goes several ways at once, and the signal may well come in first: so long the words may take.
     const IN_WORDS_WITHIN: SignedDuration = SignedDuration::from_secs(5);
+
+    /// With words that the latch's file and every record of the stop can hold: a stop is heeded however long they are.
+    pub fn bounded(self) -> Self {
+        let cut = |text: String| if text.len() > REASON.limit { REASON.cut(&text) } else { text };
+        Self { reason: cut(self.reason), by: cut(self.by), at: self.at }
+    }
 
     /// What stands of two: the first, but in the words of the later one if that is the same stop, which came in as a signal.
     pub fn or_words_of(self, later: &Self) -> Self {
@@ -123,7 +130,7 @@ impl<'latch> Permit<'latch> {
 pub struct Raised {
     /// From the call to the atomic being set and the children and body being told.
     pub latency_us: u64,
-    /// Process groups that were killed.
+    /// Processes that this stop has killed, by whichever ways it came; at least so many.
     pub children_killed: usize,
     /// False when it was stopped already.
     pub first: bool,
@@ -297,6 +304,7 @@ impl StopLatch {
     /// Stops everything. The file follows by itself; `wait_durable` says whether it arrived.
     pub fn raise(&self, detail: StopDetail) -> (Raised, DurableAnswer) {
         let watch = Stopwatch::start();
+        let detail = detail.bounded();
         let before = self
             .0
             .word
@@ -371,6 +379,7 @@ impl StopLatch {
             // A raise that came between has queued its own write with a newer generation, which the file keeps.
             Err(_) => Err(LatchError::StoppedAgain),
             Ok(_) => {
+                self.0.children.forget_killed();
                 if let Some(writer) = self.0.writer.as_ref().filter(|_| self.0.is_mirrored) {
                     writer.put(record.clone(), generation);
                 }

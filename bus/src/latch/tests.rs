@@ -251,3 +251,30 @@ fn the_body_is_told_on_each_raise() {
     latch.raise(detail("two"));
     assert_eq!(frozen.load(Ordering::SeqCst), 2);
 }
+
+#[test]
+fn a_stop_tells_how_many_processes_it_has_killed_and_the_same_stop_by_another_way_tells_the_same() {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    let latch = StopLatch::in_memory();
+    let permit = latch.permit(EffectKind::Other).expect("clear");
+    // The leader only holds the number.
+    let mut leader = Command::new("/bin/sleep").arg("600").process_group(0).spawn().expect("sleep");
+    let group = permit.register(leader.id()).expect("a number");
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", "sleep 600 & sleep 600 & echo begun; wait"])
+        .process_group(leader.id() as i32)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("sh");
+    let mut said = String::new();
+    BufReader::new(shell.stdout.take().expect("its output")).read_line(&mut said).expect("read");
+    assert_eq!(latch.raise(detail("first")).0.children_killed, 3, "a shell and what it has started");
+    assert_eq!(latch.raise(detail("by another way")).0.children_killed, 3);
+    assert!(leader.wait().is_ok() && shell.wait().is_ok());
+    drop(group);
+    latch.reset().expect("reset");
+    assert_eq!(latch.raise(detail("another stop")).0.children_killed, 0);
+}

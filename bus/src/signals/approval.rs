@@ -11,13 +11,19 @@ use crate::signals::percept::Percept;
 /// Letters of an approval's id by which it is called in a message.
 const CODE: usize = 4;
 
-/// The last letters of an approval's id: what it is called in a message. Not the first ones, which are the time and alike
-/// for all questions of a minute.
+/// The last letters of an approval's id: what it is called in a message. They are of chance; the first ones are the time,
+/// which anybody knows.
 pub fn code_of(approval: MessageId) -> String {
     longer_code_of(approval, CODE)
 }
 
-/// The same with so many letters, for who must tell two apart.
+/// Whether the letters that somebody wrote are such an end of this approval's id. Its beginning names nothing.
+pub fn is_called(approval: MessageId, letters: &str) -> bool {
+    let given: String = letters.chars().filter(|letter| *letter != '-').collect();
+    given.len() >= CODE && approval.0.simple().to_string().ends_with(&given)
+}
+
+/// So many last letters of it, for who must tell two apart.
 pub fn longer_code_of(approval: MessageId, letters: usize) -> String {
     let whole = approval.0.simple().to_string();
     whole[whole.len().saturating_sub(letters)..].to_owned()
@@ -27,7 +33,7 @@ pub fn longer_code_of(approval: MessageId, letters: usize) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     pub agrees: bool,
-    /// Remember the yes for this kind of action.
+    /// Remember the yes for exactly this call, as the question said.
     pub always: bool,
     /// Letters of the approval's id, lower case; none for a bare yes or no.
     pub code: Option<String>,
@@ -71,6 +77,9 @@ pub struct OpenQuestion {
 pub enum ConsentTaken {
     Allowed {
         question: OpenQuestion,
+        /// What was allowed for good, in words; or why it was allowed only once, where more was wanted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        granted: Option<String>,
     },
     Denied {
         question: OpenQuestion,
@@ -123,5 +132,11 @@ mod tests {
         let id: MessageId = "01a203e1-4097-75ba-a1ee-955c944c8726".parse().expect("an id");
         assert_eq!((code_of(id).as_str(), longer_code_of(id, 6).as_str()), ("8726", "4c8726"));
         assert_eq!(longer_code_of(id, 99).len(), 32);
+        for letters in ["8726", "4c8726", "955c944c8726", "a1ee-955c944c8726", "01a203e1-4097-75ba-a1ee-955c944c8726"] {
+            assert!(is_called(id, letters), "{letters}");
+        }
+        for letters in ["01a2", "01a203e1", "01a203e1-4097", "4097", "0000", "726", "", "----8726x", "-----"] {
+            assert!(!is_called(id, letters), "{letters}");
+        }
     }
 }

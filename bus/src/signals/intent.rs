@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::grants::{AlwaysOffer, GrantReach};
 use super::thought::Mind;
 use crate::ids::MessageId;
 use crate::mode::Powers;
@@ -106,6 +107,9 @@ pub struct IntentRefused {
     /// Until when a person can allow it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
+    /// What an "always" would cover, where a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<AlwaysOffer>,
 }
 
 /// A person decides about an approval.
@@ -113,18 +117,26 @@ pub struct IntentRefused {
 pub struct ApprovalDecided {
     pub approval: MessageId,
     pub allow: bool,
-    /// Remember it for this kind of action.
+    /// Remember it, as far as `reach` says.
     pub always: bool,
+    #[serde(default)]
+    pub reach: GrantReach,
     pub by: String,
     pub at: Timestamp,
 }
 
 /// What the gate made of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionTaken {
     pub approval: MessageId,
     /// False when nothing was asked under it any more.
     pub taken: bool,
+    /// Why an "always" can't be given so. Nothing was decided then, and the question is still open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// What was allowed for good, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<String>,
 }
 
 impl Query for ApprovalDecided {

@@ -99,7 +99,7 @@ pub struct VerdictForeseen {
     pub rule: String,
     pub category: String,
     pub reason: String,
-    /// A person allowed such calls for good.
+    /// A person allowed exactly this call for good.
     pub allowed_always: bool,
     /// It went wrong before, so experience is asked too: it makes the gate ask at a confidence above and a value below
     /// these. The fear bridge may move both by what it knows of the context.

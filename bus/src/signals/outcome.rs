@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::intent::Intent;
 use super::outbox::Medium;
+use super::program_files::Fixed;
 use super::scene::Pose;
 use crate::ids::MessageId;
 use crate::mode::Powers;
@@ -29,6 +30,9 @@ pub struct ExecutionStarted {
     /// What is to be taken back, for a call that does that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversal: Option<Json>,
+    /// What it may run, as it was when it was allowed: the executor begins only while it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Fixed>,
     /// What it leaves behind, as its tool says: `read_only`, `reversible` or `irreversible`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub effect: String,
@@ -57,6 +61,9 @@ pub struct OutcomeDoubted {
 pub const NOT_KNOWN: &str = "; whether it happened is not known";
 /// Member of such a result's output: what it may have changed is put back, so nobody is asked about it.
 pub const PUT_BACK: &str = "put_back";
+/// Member of the output of an action that was not begun, because what it would run was changed since it was allowed: what changed,
+/// in words.
+pub const CHANGED: &str = "changed_since_allowed";
 
 /// Why a tool failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,6 +72,7 @@ pub enum FailureKind {
     BadParams,
     UnknownTool,
     NotFound,
+    /// A wall refused it: the mode, the sandbox, the rights of a file.
     Denied,
     Timeout,
     Stopped,
@@ -72,14 +80,14 @@ pub enum FailureKind {
     Failed,
     /// The action began, and a crash took the knowledge of its end.
     Unknown,
-    /// What it needs isn't here: no body, an unconfigured channel, a server that is down. Nothing was tried.
+    /// What it needs isn't here: no body, an unconfigured channel, a server that is down, room on the disk. Nothing was tried.
     Unavailable,
 }
 
 impl FailureKind {
-    /// Whether nothing is learned of the action by it: it was not tried, or nobody knows how it ended.
+    /// Whether nothing is learned of the action by it: it was not tried, a wall refused it, or nobody knows how it ended.
     pub fn teaches_nothing(self) -> bool {
-        matches!(self, Self::Stopped | Self::Unknown | Self::Unavailable)
+        matches!(self, Self::Stopped | Self::Unknown | Self::Unavailable | Self::Denied)
     }
 }
 

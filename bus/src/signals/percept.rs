@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::{self, TooMuch};
 use crate::ids::MessageId;
 use crate::signal;
 use crate::signal::Trust;
@@ -25,6 +26,25 @@ pub struct Inbound {
     /// How sure the recogniser is of words that were spoken; none for what was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
+    /// Its provider has signed it with its id, so it may be played again, and must then do nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_signed: bool,
+    /// A body moved when it came: what is nearly a stop is one then. The door says so, and nobody outside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moving: bool,
+}
+
+impl Inbound {
+    /// Whether each field that names something is within its bound. Nothing beyond one becomes a percept; the words are cut to
+    /// `gateway.text_max`.
+    ///
+    /// # Errors
+    /// The first that isn't.
+    pub fn check(&self) -> Result<(), TooMuch> {
+        bounds::CHANNEL.take(&self.channel)?;
+        bounds::SENDER.take(&self.sender)?;
+        self.provider_id.as_deref().map_or(Ok(()), |id| bounds::PROVIDER_ID.take(id).map(|_| ()))
+    }
 }
 
 /// The gateway has it: the channel acknowledges once this is durable.

@@ -90,8 +90,16 @@ pub struct RecalledEpisode {
 }
 
 impl RecalledEpisode {
+    /// A sense heard it, and nobody knows whose words they are.
+    pub fn is_heard(&self) -> bool {
+        self.said && self.trust == Trust::Sensor
+    }
+
     /// Who said it, else who was there; none where nobody is known.
     pub fn who(&self) -> Option<String> {
+        if self.is_heard() {
+            return Some("heard, and nobody knows from whom".into());
+        }
         let others = || (!self.people.is_empty()).then(|| self.people.join(", "));
         self.speaker.clone().or_else(others)
     }

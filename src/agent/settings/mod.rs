@@ -16,6 +16,7 @@ use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::introspector::IntrospectorSettings;
 use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::ToolIndexSettings;
+use maxim_actors::action::tools::contained::Network;
 use maxim_actors::action::tools::{self, Hands, OwnFiles, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
@@ -26,7 +27,7 @@ use maxim_actors::effectors::llm_worker::ModelSource;
 use maxim_actors::effectors::text_encoder::EncoderSource;
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
-use maxim_actors::gate::fear_agent::FearSettings;
+use maxim_actors::gate::fear_agent::{FearSettings, Walls};
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::angular_gyrus::GyrusSettings;
@@ -191,9 +192,13 @@ impl AgentSettings {
         let config::Tools {
             deadline: tool_deadline,
             output_max,
+            disk_max,
             web,
             folder: _,
             bubblewrap: _,
+            expose_own_data,
+            // It takes the port, which a daemon alone has.
+            expose_own_port: _,
             piper_voice,
             scene_max,
         } = tools;
@@ -259,9 +264,11 @@ impl AgentSettings {
         let mut hands = Hands::new(workdir, mode, saved);
         hands.deadline = tool_deadline.get();
         hands.output_cap = bytes(*output_max);
+        hands.sandbox.limits.disk_bytes = disk_max.get();
         hands.web = *web;
         hands.home = home();
         hands.voice.clone_from(piper_voice);
+        hands.sandbox.expose_own_data = *expose_own_data;
         hands.autonomy = level_of(*autonomy);
         hands.outbox = Arc::new(channels::rules(&settings.channels));
         let outbox = OutboxSettings::new(boot, Arc::clone(&hands.outbox));
@@ -396,6 +403,10 @@ impl AgentSettings {
                 workdir: workdir.to_owned(),
                 home: home(),
                 own: Arc::default(),
+                walls: Walls {
+                    readable: hands.sandbox.readable.clone(),
+                    network: hands.sandbox.network == Network::On,
+                },
                 approval: signed(approval_expiry.get()),
                 veto_confidence: *veto_confidence,
                 veto_value: *veto_value,

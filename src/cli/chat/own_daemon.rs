@@ -1,6 +1,6 @@
 //! A brain of the chat's own, where none runs: a child process that ends in order with the chat.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::cli::{CliError, Exit, Global};
-use crate::data_folder::DaemonNote;
+use crate::data_folder::{DaemonNote, private_file};
 
 /// How long it may take until it answers.
 const READY: Duration = Duration::from_secs(60);
@@ -40,7 +40,11 @@ impl OwnDaemon {
             command.args(value.iter().flat_map(|value| [flag.as_ref(), value.as_os_str()]));
         }
         // A group of its own: Ctrl-C in the terminal is meant for the chat, which ends it in order.
-        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&path)?);
+        command
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(private_file().truncate(true).open(&path)?);
         let mut own = Self(command.spawn()?);
         own.end_with_signals()?;
         let watch = Stopwatch::start();

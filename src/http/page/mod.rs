@@ -11,11 +11,6 @@ use axum::response::{IntoResponse, Response};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-/// Its files, which every browser may read.
-pub fn is_of_the_page(path: &str) -> bool {
-    matches!(path, "/" | "/page.css" | "/page.js")
-}
-
 /// `GET /`.
 pub async fn document() -> Response {
     file("text/html; charset=utf-8", include_str!("page.html"))

@@ -23,11 +23,12 @@ const visible = (text) =>
 
 // ---- asking the daemon
 
-const token = () => sessionStorage.getItem("token");
+// The key of this tab's session. No cookie, which a browser would show to each port of this machine.
+const session = () => sessionStorage.getItem("session");
 
 /** The answer's document; throws an Error with the daemon's own words, and `status` 0 where none answered. */
-async function ask(path, body) {
-  const headers = token() ? { Authorization: `Bearer ${token()}` } : {};
+async function ask(path, body, shown = session()) {
+  const headers = shown ? { Authorization: `Bearer ${shown}` } : {};
   const options = { headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) };
   if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
   let answer, told;
@@ -38,31 +39,64 @@ async function ask(path, body) {
     throw Object.assign(new Error(`the daemon did not answer (${error.message})`), { status: 0 });
   }
   if (answer.ok) return told;
-  if (answer.status === 401) askForToken();
+  if (answer.status === 401 && shown === session()) leave();
   throw Object.assign(new Error(`${told.detail}; ${told.fix}`), { status: answer.status });
 }
 
-function askForToken() {
+// ---- coming in
+
+const ENDED = "This tab's session is over: the daemon was started anew, or nothing was asked for long. Run maxim open again.";
+
+/** What this tab has shown is worth nothing: it isn't shown again. */
+function leave() {
+  if (session()) at("token-wrong").textContent = ENDED;
+  sessionStorage.removeItem("session");
   if (at("token-form").hidden) {
-    at("token-wrong").textContent = token() ? "The daemon does not know this token." : "";
     at("token-form").hidden = false;
     at("token").focus();
   }
 }
 
-at("token-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  sessionStorage.setItem("token", at("token").value.trim());
-  at("token").value = "";
+async function exchange(key) {
+  const told = await ask("/v1/session", { key }, null);
+  sessionStorage.setItem("session", told.session);
+  at("token-wrong").textContent = "";
   at("token-form").hidden = true;
   disconnect();
+}
+
+/** The key of `maxim open` stands in the fragment, from where it goes at once: neither a look nor the history keeps it. */
+async function enter() {
+  const key = new URLSearchParams(location.hash.slice(1)).get("key");
+  if (!key) return;
+  history.replaceState(null, "", location.pathname);
+  try {
+    await exchange(key);
+  } catch (error) {
+    at("token-wrong").textContent = `That let nobody in: ${error.message}.`;
+    at("token-form").hidden = false;
+  }
+}
+
+window.addEventListener("hashchange", () => enter().then(look));
+
+at("token-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const given = at("token").value.trim();
+  at("token").value = "";
+  try {
+    await exchange((await ask("/v1/session-keys", {}, given)).key);
+  } catch (error) {
+    const text = error.status === 401 ? "The daemon does not know this token." : `That let nobody in: ${error.message}.`;
+    at("token-wrong").textContent = text;
+  }
   look();
 });
 
 // ---- stop, reset, resume
 
 const LOST = "The connection to the daemon is lost. What you see here may be old. It is tried again.";
-let [warning, isLost, stopping] = ["", false, false];
+let [warning, isLost, stopping, stoppedHere] = ["", false, false, false];
 
 // What became of a stop comes first; neither hides the other.
 function showAlarm() {
@@ -91,6 +125,7 @@ async function stop(how) {
     try {
       const told = await ask("/v1/stop", { reason: `${how} on the web page` });
       alarm(told.durable ? "" : "The stop was not on the disk in time: after a restart it may be forgotten.");
+      stoppedHere = true;
       showState("Stopped. Nothing is done until it is reset.", "stopped");
       break;
     } catch (error) {
@@ -161,6 +196,8 @@ async function look() {
     const asked = await ask("/v1/approvals").catch(() => null);
     if (turn !== look.turn) return; // a later look has newer news
     lose(false);
+    stoppedHere = false;
+    at("open").hidden = status.asks_for !== "nothing";
     showStatus(status);
     showApprovals(asked);
     if (!socket) connect();
@@ -169,8 +206,9 @@ async function look() {
     // A socket may not notice for minutes that nobody is there.
     if (error.status === 0) disconnect();
     lose(error.status === 0);
-    const why = error.status === 401 ? "waits for its token" : "can't be seen";
-    showState(`How the agent is ${why}.`, "");
+    // Whoever stopped it without coming in is told no more than that.
+    if (error.status === 401 && stoppedHere) showState("Stopped from this page. How it is now is told whoever comes in.", "stopped");
+    else showState(`How the agent is ${error.status === 401 ? "can't be shown yet: this page waits for its token" : "can't be seen"}.`, "");
     at("reset").disabled = at("resume").disabled = true;
   }
   looking = setTimeout(look, LOOK);
@@ -257,23 +295,27 @@ function approvalBox(approval) {
   box.append(make("pre", visible(JSON.stringify(approval.params, null, 2))));
   const from = `${approval.sender ?? "somebody"} on ${approval.channel ?? "an unknown channel"}`;
   box.append(make("p", `Wanted by ${visible(from)}.`));
+  const covers = approval.always?.covers;
+  box.append(make("p", covers ? `“Always” would cover ${visible(covers)}.` : "There is no “always” for it."));
   const [row, note] = [make("div", undefined, "row"), make("p", undefined, "note")];
-  const answer = async (allow) => {
+  const answer = async (allow, always = false) => {
     row.querySelectorAll("button").forEach((button) => (button.disabled = true));
     try {
-      await ask(`/v1/approvals/${encodeURIComponent(approval.id)}`, { allow });
-      note.textContent = allow ? "You allowed it." : "You denied it.";
+      await ask(`/v1/approvals/${encodeURIComponent(approval.id)}`, { allow, always });
+      note.textContent = always ? "You allowed it, from now on too. To take it back: maxim approvals revoke." : allow ? "You allowed it." : "You denied it.";
     } catch (error) {
       note.textContent = `Your answer was not taken: ${error.message}.`;
       row.querySelectorAll("button").forEach((button) => (button.disabled = error.status === 404));
     }
     look();
   };
-  for (const [label, allow] of [["Deny", false], ["Allow this once", true]]) {
+  const answers = [["Deny", false], ["Allow this once", true]];
+  if (covers) answers.push(["Always allow exactly this", true, true]);
+  for (const [label, allow, always] of answers) {
     const button = make("button", label);
     button.type = "button";
     button.setAttribute("aria-label", `${label}: ${name}`);
-    button.addEventListener("click", () => answer(allow));
+    button.addEventListener("click", () => answer(allow, always));
     row.append(button);
   }
   box.append(row, note);
@@ -291,7 +333,8 @@ const turns = new Map();
 const heard = new Set();
 
 function connect() {
-  const proof = token() && [...new TextEncoder().encode(token())].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const shown = session() ?? "";
+  const proof = [...new TextEncoder().encode(shown)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
   const mine = (socket = new WebSocket(address, proof ? ["maxim", `maxim.bearer.${proof}`] : ["maxim"]));
   mine.addEventListener("open", () => {
@@ -425,4 +468,4 @@ at("text").addEventListener("keydown", (event) => {
   }
 });
 
-look();
+enter().then(look);

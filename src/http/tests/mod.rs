@@ -4,7 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+use axum::http::HeaderValue;
+use axum::http::header::AUTHORIZATION;
 use futures_util::{SinkExt, StreamExt};
 use jiff::Timestamp;
 use maxim_actors::action::tools::core_registry;
@@ -17,16 +20,21 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::routes::ROUTES;
-use super::{EventLog, Figures, Served, openapi_document, serve};
+use super::{EventLog, Figures, Guesses, Proof, Served, Sessions, openapi_document, serve};
 use crate::agent::{Agent, AgentHandle, AgentSettings, AgentWorld};
 use crate::config::{Secret, Settings};
 
 mod clients;
+mod doors;
+mod trust;
 mod watching;
 
 const BODY_MAX: usize = 512 << 10;
+/// The daemon's own token, which the client of a house shows.
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// A live brain on a thread of its own, and its door.
 struct House {
@@ -40,11 +48,20 @@ struct House {
     _folder: TempDir,
 }
 
+/// A client that shows nothing.
+fn stranger() -> reqwest::Client {
+    let roots = maxim_actors::effectors::http_client::Roots::Nobody;
+    maxim_actors::effectors::http_client::builder(&roots).no_proxy().build().expect("a client")
+}
+
+type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
+
 struct Told {
     status: u16,
     kind: String,
     body: Value,
     retry_after: bool,
+    has_cookie: bool,
 }
 
 fn brain(
@@ -77,6 +94,10 @@ fn brain(
     (told.recv().expect("the brain starts"), end, thread)
 }
 
+fn bearer(token: &str) -> HeaderValue {
+    format!("Bearer {token}").parse().expect("a header's value")
+}
+
 impl House {
     async fn open() -> Self {
         Self::with(|_| {}).await
@@ -88,14 +109,16 @@ impl House {
         let (agent, end, brain) = brain(&folder, &store, &events);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let backups = crate::backups::Backups::new(store.clone(), std::time::Duration::ZERO, 3);
+        let backups = crate::backups::Backups::new(store.clone(), Duration::ZERO, 3);
         let figures = Figures::of(&agent.frame.latch);
         let mut served = Served {
             agent,
             store,
             events,
             chaos: false,
-            bearer: None,
+            proof: Proof::own(&Secret::new(TOKEN.into())),
+            sessions: Sessions::new(Duration::from_secs(3600)),
+            guesses: Guesses::default(),
             origins: Vec::new(),
             listen: address,
             started: Timestamp::now(),
@@ -115,6 +138,7 @@ impl House {
             tools: Arc::new(core_registry().expect("good specs")),
             channels: Arc::default(),
             imports: super::Imports::default(),
+            retries: super::Retries::default(),
             containment: None,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         };
@@ -128,6 +152,7 @@ impl House {
         let client =
             maxim_actors::effectors::http_client::builder(&maxim_actors::effectors::http_client::Roots::Nobody)
                 .no_proxy()
+                .default_headers([(AUTHORIZATION, bearer(TOKEN))].into_iter().collect())
                 .build()
                 .expect("a client");
         let (close, end, brain) = (Some(close), Some(end), Some(brain));
@@ -137,6 +162,13 @@ impl House {
             tokio::task::yield_now().await;
         }
         house
+    }
+
+    /// A WebSocket of the owner.
+    async fn socket(&self) -> Socket {
+        let mut request = format!("ws://{}/ws", self.address).into_client_request().expect("a request");
+        request.headers_mut().insert(AUTHORIZATION, bearer(TOKEN));
+        tokio_tungstenite::connect_async(request).await.expect("connects").0
     }
 
     fn url(&self, path: &str) -> String {
@@ -176,10 +208,11 @@ async fn tell(request: reqwest::RequestBuilder) -> Told {
     let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let (status, kind) = (response.status().as_u16(), header("content-type").unwrap_or_default());
     let retry_after = header("retry-after").is_some();
+    let has_cookie = header("set-cookie").is_some();
     let bytes = response.bytes().await.expect("a body");
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let body = serde_json::from_slice(&bytes).unwrap_or(Value::String(text));
-    Told { status, kind, body, retry_after }
+    Told { status, kind, body, retry_after, has_cookie }
 }
 
 fn refused(told: &Told, status: u16, words: &[&str]) {

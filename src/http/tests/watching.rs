@@ -100,9 +100,7 @@ async fn cycles_of_thinking_are_seen_as_they_end_and_stand_in_the_why_record() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_websocket_hears_of_its_own_turns() {
     let house = House::open().await;
-    let url = format!("ws://{}/ws", house.address);
-    let (mut mine, _) = tokio_tungstenite::connect_async(&url).await.expect("connects");
-    let (mut other, _) = tokio_tungstenite::connect_async(&url).await.expect("connects");
+    let (mut mine, mut other) = (house.socket().await, house.socket().await);
     let mut told = Vec::new();
     mine.send(Message::text("{\"txt\": 1}")).await.expect("sent");
     mine.send(Message::text(json!({"text": "hello", "sender": "anna"}).to_string())).await.expect("sent");

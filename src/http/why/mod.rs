@@ -10,6 +10,7 @@ use maxim_actors::action::cause_ledger::{CauseLedger, CausePart, TURNS_PREFIX, i
 use maxim_actors::region::{Region, end_of};
 use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::MessageId;
+use maxim_bus::signals::thought::TurnEnded;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -51,6 +52,13 @@ pub async fn why(State(served): State<Arc<Served>>, Path(id): Path<String>) -> A
 /// The why-record of a turn, if there is one.
 pub fn why_document(store: &AgentStore, turn: MessageId) -> Result<Option<Value>, StoreError> {
     record_of(store, Some(turn))
+}
+
+/// How a turn ended, as far as that is recorded.
+pub fn ended(store: &AgentStore, turn: MessageId) -> Result<Option<TurnEnded>, StoreError> {
+    let parts = parts_of(store, turn)?;
+    let ended = parts.into_iter().rev().find(|part| part.kind == "TurnEnded");
+    Ok(ended.and_then(|part| serde_json::from_value(part.body).ok()))
 }
 
 fn record_of(store: &AgentStore, wanted: Option<MessageId>) -> Result<Option<Value>, StoreError> {

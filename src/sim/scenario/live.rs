@@ -11,6 +11,7 @@ use maxim_actors::action::tools::core_registry;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::region::{InputRecord, Tap};
 use maxim_actors::store::StateStore;
+use maxim_bus::clock::{LAST, Reckoned};
 use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::PainKind;
@@ -108,19 +109,19 @@ pub fn live(scenario: &Scenario, folder: &Path) -> Result<Lived, Broken> {
     let mut lived =
         Lived { agent, _store: store, clock, runtime, witness, latch, stopped, begun, over_budget: None, took };
     let budget = scenario.budget;
-    let ends = begins + SignedDuration::try_from(budget.time.get())?;
+    let ends = begins.later(SignedDuration::try_from(budget.time.get())?);
     let mut happenings: Vec<&Happening> = scenario.percepts.iter().collect();
     happenings.sort_by_key(|happening| happening.at);
     for happening in happenings {
         if lived.acts() > budget.actions {
             break;
         }
-        lived.pass_until(begins + SignedDuration::try_from(happening.at.get())?)?;
+        lived.pass_until(begins.later(SignedDuration::try_from(happening.at.get())?))?;
         lived.meet(happening)?;
     }
     while lived.open() > 0 && lived.acts() <= budget.actions && lived.clock.now() < ends {
         let now = lived.clock.now();
-        lived.pass_until((now + SignedDuration::try_from(SETTLED)?).min(ends))?;
+        lived.pass_until(now.later(SignedDuration::try_from(SETTLED)?).min(ends))?;
     }
     lived.took = Duration::try_from(lived.clock.now().duration_since(begins))?;
     let (open, acts) = (lived.open(), lived.acts());
@@ -129,12 +130,14 @@ pub fn live(scenario: &Scenario, folder: &Path) -> Result<Lived, Broken> {
         (1.., _) => Some(format!("{open} turns are open after {} s of virtual time", budget.time.get().as_secs())),
         _ => None,
     };
-    lived.pass_until(lived.clock.now() + SignedDuration::try_from(SETTLED)?)?;
+    lived.pass_until(lived.clock.now().later(SignedDuration::try_from(SETTLED)?))?;
     Ok(lived)
 }
 
 impl Lived {
     fn pass_until(&mut self, until: Timestamp) -> Result<(), Broken> {
+        // No clock goes further.
+        let until = until.min(LAST);
         loop {
             let steps = self.agent.settle();
             let now = self.clock.now();

@@ -21,8 +21,7 @@ const BOUND_US: u64 = 200_000;
 fn by_websocket(daemon: &Daemon) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let url = format!("{}/ws", daemon.url.replacen("http", "ws", 1));
-        let (mut socket, _) = tokio_tungstenite::connect_async(url).await.expect("connected");
+        let mut socket = daemon.socket().await;
         let said = json!({"text": "Stop now!"}).to_string();
         socket.send(Message::Text(said.into())).await.expect("sent");
         // Open until the daemon has read it.

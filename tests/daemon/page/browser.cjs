@@ -26,13 +26,20 @@ async function main() {
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
   context.setDefaultTimeout(60_000);
-  const page = await context.newPage();
+  let page = await context.newPage();
   const said = [];
   page.on("pageerror", (error) => said.push(error.message));
   page.on("console", (message) => message.type() === "error" && said.push(message.text()));
   const button = (name) => page.getByRole("button", { name, exact: true });
   const deeds = {
     open: (url) => page.goto(url).then(() => page.title()),
+    /** Goes on in a tab of its own, which knows nothing of the others. */
+    tab: async (url) => {
+      page = await context.newPage();
+      await page.goto(url);
+    },
+    reload: () => page.reload().then(() => null),
+    address: async () => page.url(),
     fill: (label, text) => page.getByLabel(label).fill(text),
     press: (key) => page.keyboard.press(key),
     click: (name) => button(name).click(),
@@ -49,6 +56,7 @@ async function main() {
     })),
     offline: (isOffline) => context.setOffline(isOffline),
     stored: () => page.evaluate(() => [Object.keys(sessionStorage), Object.keys(localStorage), document.cookie]),
+    secrets: () => page.evaluate(() => [Object.values(sessionStorage), Object.values(localStorage)]),
     picture: (path) => page.screenshot({ path, fullPage: true }).then(() => path),
     said: async () => said,
     foreign: async (target) => {

@@ -74,7 +74,7 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
     let Some(mut person) = Person::sit_down() else { return };
     let place = Place::new();
     let daemon = place.start();
-    assert_eq!(person.does(&json!(["open", daemon.url])), "Maxim");
+    assert_eq!(person.does(&json!(["open", place.page()])), "Maxim");
     person.sees("status", "Running: awake");
     person.sees("status", "Connected.");
     person.says("what is 2 + 2?");
@@ -131,7 +131,7 @@ fn words_stay_words_what_it_asks_is_answered_and_it_fits_a_phone() {
     let Some(mut person) = Person::sit_down() else { return };
     let place = Place::new();
     let daemon = place.start();
-    person.does(&json!(["open", daemon.url]));
+    person.does(&json!(["open", place.page()]));
     person.sees("status", "Connected.");
     person.says("remember that the sign says <b class=evil>hello</b><img src=x onerror=alert(1)>");
     person.sees("log", "I will remember: the sign says <b class=evil>");
@@ -156,7 +156,7 @@ fn a_lost_daemon_is_told_and_found_again_and_a_lost_stop_is_tried_again() {
     let Some(mut person) = Person::sit_down() else { return };
     let place = Place::new();
     let daemon = place.start();
-    person.does(&json!(["open", daemon.url]));
+    person.does(&json!(["open", place.page()]));
     person.sees("status", "Connected.");
     person.does(&json!(["offline", true]));
     person.sees("alert", "is lost");
@@ -176,12 +176,16 @@ fn a_lost_daemon_is_told_and_found_again_and_a_lost_stop_is_tried_again() {
     person.says("what is 2 + 2?");
     person.sees("alert", "That was not sent");
     let daemon = place.start_at(&url);
+    // The session was the killed daemon's. Coming in again leaves on the page what was said there.
+    person.sees("alert", "Run maxim open again");
+    person.does(&json!(["fill", "give its token", daemon.token]));
+    person.clicks("Use it");
     person.sees("status", "Connected.");
     person.sees("status", "Stopped by http");
     for order in ["reset", "resume"] {
         assert_eq!(daemon.post(&format!("/v1/{order}"), &json!({})).0, 200);
     }
-    person.does(&json!(["press", "Enter"]));
+    person.clicks("Send");
     person.sees("log", "2 + 2 = 4");
 }
 
@@ -197,22 +201,76 @@ fn a_page_from_elsewhere_can_neither_command_nor_read() {
 }
 
 #[test]
-fn a_token_is_asked_for_and_kept_in_the_tab_alone() {
+fn a_token_is_asked_for_and_this_tab_keeps_a_key_of_its_own_instead() {
     let Some(mut person) = Person::sit_down() else { return };
     let place = Place::new();
-    let daemon = place.start_guarded("s3cret");
+    let daemon = place.start_guarded("s3cret-of-the-owner");
     person.does(&json!(["open", daemon.url]));
     person.sees("status", "waits for its token");
-    person.does(&json!(["fill", "asks for its token", "wrong"]));
+    person.does(&json!(["fill", "give its token", "wrong"]));
     person.clicks("Use it");
     person.sees("alert", "does not know this token");
-    person.does(&json!(["fill", "asks for its token", "s3cret"]));
+    person.does(&json!(["fill", "give its token", "s3cret-of-the-owner"]));
     person.clicks("Use it");
     person.sees("status", "Connected.");
     person.says("what is 2 + 2?");
     person.sees("log", "2 + 2 = 4");
-    assert_eq!(person.does(&json!(["stored"])), json!([["token"], [], ""]));
+    let stored = person.does(&json!(["stored"]));
+    assert_eq!(stored, json!([["session"], [], ""]), "no cookie, and nothing that outlives the tab");
+    assert!(!person.does(&json!(["secrets"])).to_string().contains("s3cret"));
     person.does(&json!(["press", "Escape"]));
     person.sees("status", "Stopped by http");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], true);
+}
+
+#[test]
+fn a_key_opens_the_page_once_a_reload_keeps_it_open_and_a_restart_of_the_daemon_does_not() {
+    let Some(mut person) = Person::sit_down() else { return };
+    let place = Place::new();
+    let daemon = place.start();
+    let page = place.page();
+    person.does(&json!(["open", page]));
+    person.sees("status", "Connected.");
+    assert_eq!(person.does(&json!(["address"])), format!("{}/", daemon.url), "the key is gone from the address");
+    person.does(&json!(["reload"]));
+    person.sees("status", "Connected.");
+    person.says("what is 2 + 2?");
+    person.sees("log", "2 + 2 = 4");
+    assert_eq!(person.does(&json!(["stored"])), json!([["session"], [], ""]));
+
+    // Another tab has nothing of this one, and the key is used up.
+    person.does(&json!(["tab", daemon.url]));
+    person.sees("status", "waits for its token");
+    person.sees("form", "Run maxim open on its machine");
+    person.does(&json!(["tab", page]));
+    person.sees("alert", "this key was used already or is too old");
+    // Whoever shows nothing stops it all the same, and does no more.
+    person.does(&json!(["press", "Escape"]));
+    person.sees("status", "Stopped from this page");
+    let stop = daemon.get("/v1/status").1["stop"].clone();
+    assert_eq!((&stop["latched"], &stop["reason"]), (&json!(true), &json!("Escape on the web page")), "{stop}");
+    assert_eq!(person.does(&json!(["can", "Reset …"])), false);
+    person.does(&json!(["tab", place.page()]));
+    person.sees("status", "Stopped by http");
+
+    let url = daemon.url.clone();
+    assert_eq!(daemon.end(), 0);
+    person.sees("alert", "is lost");
+    let _daemon = place.start_at(&url);
+    person.sees("alert", "Run maxim open again");
+    assert_eq!(person.does(&json!(["stored"])), json!([[], [], ""]), "what is worth nothing isn't shown again");
+    person.does(&json!(["open", place.page()]));
+    person.sees("status", "Connected.");
+}
+
+#[test]
+fn an_open_door_is_told_on_the_page() {
+    let Some(mut person) = Person::sit_down() else { return };
+    let place = Place::new();
+    let daemon = place.start_as(&[], |command| {
+        command.env("MAXIM__HTTP__OPEN", "true");
+    });
+    person.does(&json!(["open", daemon.url]));
+    person.sees("status", "Connected.");
+    person.sees("note", "This daemon asks nobody for a token");
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::recall::{EpisodeFilter, Inquiry, RecallEpisodes, RecalledEpisode, Via};
 use maxim_bus::signals::scene::{SceneSurveyed, SceneThing, SurveyScene};
 use maxim_bus::signals::working_memory::{EntryKind, SurveyWorkingMemory, WorkingEntry};
@@ -24,7 +25,7 @@ pub(super) fn questions(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) 
     let subject = &inquiry.params[if inquiry.tool == THINK { "thought" } else { "target" }];
     let (query, expand) = (subject.as_str().map(str::to_owned), inquiry.tool == THINK);
     let filter = EpisodeFilter { query, expand, limit: LOOKED_THROUGH, ..EpisodeFilter::default() };
-    let until = Some(pulse.now() + pulse.settings().deadline);
+    let until = Some(pulse.now().later(pulse.settings().deadline));
     let memories = RecallEpisodes { filter, except: inquiry.turn, thought: true, waits: true, until };
     let mut questions = BTreeMap::from([(pulse.ask("hippocampus", memories), "hippocampus".to_owned())]);
     if inquiry.tool != THINK {

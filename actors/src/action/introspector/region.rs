@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::mode::Mode;
 use maxim_bus::signals::bridges::{EnergyReported, ReportEnergy};
 use maxim_bus::signals::concepts::{AssociatedRecalled, ConceptsFound, FindConcepts, RecallAssociated};
@@ -253,7 +254,7 @@ impl Hears<Inquiry> for Introspector {
             params: checked.clone().unwrap_or(given),
             turn: inquiry.turn,
             correlation: cause.correlation,
-            due: pulse.now() + pulse.settings().deadline,
+            due: pulse.now().later(pulse.settings().deadline),
             waiting: BTreeMap::new(),
             reports: BTreeMap::new(),
         };
@@ -297,7 +298,7 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
     let (room, question) = match inquiry.tool.as_str() {
         "memory_recall" => {
             let filter: EpisodeFilter = serde_json::from_value(params).map_err(bad)?;
-            let (except, until) = (inquiry.turn, Some(pulse.now() + pulse.settings().deadline));
+            let (except, until) = (inquiry.turn, Some(pulse.now().later(pulse.settings().deadline)));
             (
                 "hippocampus",
                 pulse.ask("hippocampus", RecallEpisodes { filter, except, thought: false, waits: true, until }),

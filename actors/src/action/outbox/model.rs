@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::outbox::OutboxState;
 use serde::{Deserialize, Serialize};
 
@@ -127,11 +128,11 @@ impl Sent {
     /// From when on another attempt is within the bound.
     pub fn free_at(&self, per_minute: usize) -> Option<Timestamp> {
         let nth = self.recent.len().checked_sub(per_minute.max(1))?;
-        self.recent.get(nth).map(|at| *at + SignedDuration::from_mins(1))
+        self.recent.get(nth).map(|at| at.later(SignedDuration::from_mins(1)))
     }
 
     pub fn note(&mut self, at: Timestamp) {
-        while self.recent.front().is_some_and(|old| *old + SignedDuration::from_mins(1) <= at) {
+        while self.recent.front().is_some_and(|old| old.later(SignedDuration::from_mins(1)) <= at) {
             self.recent.pop_front();
         }
         self.recent.push_back(at);

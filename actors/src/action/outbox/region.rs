@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::Timestamp;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outbox::{
     Attempted, ChangeOutbox, DeliveryEnded, Medium, OutboxChanged, OutboxEntry, OutboxState, OutboxWish, SendAttempted,
@@ -118,7 +119,7 @@ impl Region for Outbox {
 
 /// When nobody will tell the end of an attempt any more.
 fn overdue_at(slot: &Slot, settings: &OutboxSettings) -> Timestamp {
-    if slot.boot == settings.boot { slot.at + settings.limit } else { slot.at }
+    if slot.boot == settings.boot { slot.at.later(settings.limit) } else { slot.at }
 }
 
 fn key(id: MessageId) -> Vec<u8> {
@@ -269,7 +270,8 @@ impl Outbox {
             tracing::warn!(entry = %id, channel = slot.channel, state = state.word(), why, "a message did not arrive for sure; see `maxim outbox`");
         }
         let state = if self.stopped && state == OutboxState::Queued { OutboxState::Held } else { state };
-        let at = if state == OutboxState::Queued { now + pause(slot.attempts, pulse.chance(), asked) } else { now };
+        let at =
+            if state == OutboxState::Queued { now.later(pause(slot.attempts, pulse.chance(), asked)) } else { now };
         self.stand(id, state, why, at, pulse);
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
 
+use super::blame::blamed;
 use super::code::needs_active;
 use super::contained::{ChildOutcome, ChildSpec, Ending, run};
 use super::{
@@ -13,7 +14,8 @@ use super::{
 };
 
 /// Runs a command by bash. Output: `exit_code` or `signal`, `stdout`, `stderr`, `cut` in words when
-/// output was left out, and `sandbox_gaps` when the kernel couldn't enforce all. It succeeds when the exit code is 0.
+/// output was left out, `sandbox_gaps` when the kernel couldn't enforce all, and `left_running` when processes were left in
+/// the background, which are ended. It succeeds when the exit code is 0.
 pub struct Bash(ToolSpec);
 
 impl Bash {
@@ -86,7 +88,7 @@ fn execute(params: &Value, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOut
         output_cap: hands.output_cap / 2,
     };
     let outcome = run(&spec, &hands.sandbox, permit)?;
-    Ok(told(&outcome, command, deadline))
+    Ok(blamed(told(&outcome, command, deadline), &spec.cwd, hands))
 }
 
 fn bash() -> Result<&'static str, ToolFailure> {
@@ -102,6 +104,13 @@ pub(super) fn told(outcome: &ChildOutcome, command: &str, deadline: Duration) ->
     let gaps = outcome.report.gaps();
     if !gaps.is_empty() {
         output["sandbox_gaps"] = gaps.into();
+    }
+    if let Some(left) = outcome.left_in_words() {
+        output["left_running"] = left.into();
+    }
+    // Worth reading only where something has failed.
+    if !outcome.report.notes.is_empty() && outcome.ending != Ending::Exited(0) {
+        output["sandbox_notes"] = outcome.report.notes.clone().into();
     }
     let cut = outcome.stdout.cut + outcome.stderr.cut;
     if cut > 0 {
@@ -124,6 +133,7 @@ pub(super) fn told(outcome: &ChildOutcome, command: &str, deadline: Duration) ->
             Some((ErrorKind::Timeout, message))
         }
         Ending::Stopped => Some((ErrorKind::Stopped, "the command was ended by the stop".to_owned())),
+        Ending::DiskFilled => Some((ErrorKind::TooLarge, format!("the command {}", outcome.filled_in_words()))),
     };
     let outcome = match failure {
         None => ToolOutcome::done(output),
@@ -222,6 +232,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_in_the_background_is_named() {
+        let outcome = shell().call(json!({"command": "sleep 600 >/dev/null 2>&1 & echo $!"}));
+        let left = outcome.output["left_running"].as_str().unwrap_or_default();
+        let pid = outcome.output["stdout"].as_str().unwrap_or_default().trim();
+        assert_eq!(left, format!("1 process was left and was ended: sleep ({pid})"));
+        assert_eq!(shell().call(json!({"command": "true"})).output.get("left_running"), None);
+    }
+
+    #[test]
+    fn a_command_that_fills_the_disk_is_ended_and_that_is_told() {
+        let mut shell = shell();
+        shell.hands.sandbox.limits.disk_bytes = 8 << 20;
+        let fill = "i=0; while :; do i=$((i+1)); head -c 1000000 /dev/zero > f$i; done";
+        let outcome = shell.call(json!({"command": fill}));
+        assert_eq!(outcome.error_kind, Some(ErrorKind::TooLarge), "{outcome:?}");
+        let error = outcome.error.unwrap_or_default();
+        assert!(error.contains("tools.disk_max = 8388608 bytes"), "{error}");
+    }
+
+    #[test]
     fn what_the_sandbox_lacks_is_in_the_output() {
         let outcome = shell().call(json!({"command": "true"}));
         let support = super::super::contained::KernelSupport::probe();
@@ -244,7 +274,7 @@ mod tests {
             scope.spawn(|| {
                 assert_eq!(fs::read_to_string(&fifo).expect("read"), "ready\n");
                 let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
-                assert_eq!(shell.latch.raise(detail).0.children_killed, 1);
+                assert!(shell.latch.raise(detail).0.children_killed >= 1);
             });
             shell.call(json!({"command": "echo ready > ready; sleep 600 & sleep 600"}))
         });

@@ -124,11 +124,16 @@ impl Hands {
             .map_err(|error| ToolFailure::io("can't resolve", Path::new(path), &error))?;
         self.spare_own(path, &real, access)?;
         match self.root()? {
-            Some(root) if !real.starts_with(&root) => {
+            // What every program in the sandbox may read, a tool may: one rule for a path.
+            Some(root) if !real.starts_with(&root) && !(access == Access::Read && self.shows(&real)) => {
                 refuse(ErrorKind::Refused, self.outside(path, &real, &root, access))
             }
             _ => Ok(real),
         }
+    }
+
+    fn shows(&self, real: &Path) -> bool {
+        self.mode == Mode::Active && is_shown(&self.sandbox.readable, real, false)
     }
 
     /// Whatever the mode: nobody changes what it is set up by, nor reads or changes its data.
@@ -157,6 +162,19 @@ impl Hands {
             self.mode.as_str()
         )
     }
+}
+
+/// Folders in which the kernel tells each process of itself: a tool would be told of the daemon.
+const OF_THE_READER: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Whether what lies at this path (links resolved) may be read outside of the working folder: what the sandbox shows of the
+/// system. `by_a_program`: by one in the sandbox, not by a tool in this process.
+pub(crate) fn is_shown(readable: &[PathBuf], path: &Path, by_a_program: bool) -> bool {
+    let is_of_the_reader = || OF_THE_READER.iter().any(|folder| path.starts_with(folder));
+    let holds = |shown: &PathBuf| {
+        path.starts_with(shown) || fs::canonicalize(shown).is_ok_and(|real| real != *shown && path.starts_with(real))
+    };
+    (by_a_program || !is_of_the_reader()) && readable.iter().any(holds)
 }
 
 /// Follows every link of an absolute path itself, so that a link whose target doesn't exist yet is followed too: writing
@@ -259,7 +277,8 @@ mod tests {
             "..",
             "../outside/secret",
             "sub/../../outside/secret",
-            "/etc/passwd",
+            "/etc/shadow",
+            "/proc/self/environ",
             "link/secret",
             "link/new",
             "dangling",
@@ -271,6 +290,9 @@ mod tests {
         for way in ways {
             assert_eq!(kind(&hands, way), Some(ErrorKind::Refused), "{way}");
         }
+        // What every program in the sandbox is shown can be read, and not written.
+        assert!(hands.resolve("/usr/bin/env", Access::Read).is_ok());
+        assert!(hands.resolve("/usr/bin/env", Access::Write).is_err());
         symlink("../../outside/secret", place.work.join("sub/up")).expect("linked");
         let message = hands.resolve("sub/up", Access::Read).expect_err("refused").message;
         assert!(

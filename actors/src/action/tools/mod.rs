@@ -5,6 +5,7 @@
 //! others are answered by the regions, by signals: see [`brain`].
 
 pub mod bash;
+mod blame;
 pub mod brain;
 pub mod code;
 pub mod contained;
@@ -19,6 +20,7 @@ pub mod own;
 pub mod own_files;
 pub mod params;
 pub mod powers;
+pub mod program_files;
 pub mod registry;
 pub mod robot;
 pub mod spec;

@@ -11,7 +11,7 @@ pub enum ErrorKind {
     InvalidParameters,
     /// What it names isn't there.
     NotFound,
-    /// Mode or containment forbids it.
+    /// A wall forbids it: the mode, the sandbox, the rights of a file. It says nothing about the action.
     Refused,
     /// It could mean several things: the text to edit stands there more or less often than expected.
     Ambiguous,
@@ -23,9 +23,9 @@ pub enum ErrorKind {
     Stopped,
     /// It ran and said that it failed.
     Failed,
-    /// The machine refused: permissions, disk, device.
+    /// The machine failed: disk, device.
     Io,
-    /// What it needs isn't on this machine.
+    /// What it needs isn't on this machine, or there is no room for it. Nothing was tried.
     Unavailable,
 }
 
@@ -70,6 +70,11 @@ impl ToolFailure {
     pub fn io(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let kind = match error.kind() {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            std::io::ErrorKind::PermissionDenied => ErrorKind::Refused,
+            // Nothing was written, whatever it was.
+            std::io::ErrorKind::StorageFull
+            | std::io::ErrorKind::QuotaExceeded
+            | std::io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Unavailable,
             _ => ErrorKind::Io,
         };
         Self::new(kind, format!("{doing} {}: {error}", path.display()))

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct OwnFiles {
     /// What the configuration is read from, or would be by another start. They need not be there.
     pub configuration: Vec<PathBuf>,
-    /// Folders.
+    /// Folders, and single files that are secret.
     pub data: Vec<PathBuf>,
 }
 

@@ -9,6 +9,7 @@
 //! Down: no goal is taken up and none ends; turns go on.
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::goal::{
     Goal, GoalChanged, GoalOrigin, GoalPursued, GoalState, GoalWish, GoalWished, GoalsSurveyed, SurveyGoals,
@@ -251,7 +252,7 @@ impl Hears<EnergyChanged> for Goals {
     /// The drive to rest. It tells nobody, and gives way to whatever is open.
     fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
-        let has_rested = self.rested.is_some_and(|at| now < at + RESTED);
+        let has_rested = self.rested.is_some_and(|at| now < at.later(RESTED));
         if !changed.is_low() || has_rested || self.agenda.pause != Pause::None || self.agenda.has_any() {
             return;
         }

@@ -275,6 +275,7 @@ fn what_hangs_on_an_answer_ends_with_it() {
                 reason,
                 approval: None,
                 until: None,
+                always: None,
             });
         }
         let state = named(&mut rig, "tidy up").state;

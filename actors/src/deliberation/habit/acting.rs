@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::acting::{ActChosen, ActOption};
 use maxim_bus::signals::introspection::VerdictForeseen;
 use maxim_bus::signals::scene::Pose;
@@ -165,7 +166,7 @@ impl Acting {
     /// Too soon for another choice: what was found not worth it is looked at again later and later.
     pub(super) fn rests(&self, things: &[String], every: SignedDuration, now: Timestamp) -> bool {
         let pauses = if self.among == things { 2_i32.pow(self.idle) } else { 1 };
-        self.last.is_some_and(|last| now < last + every * pauses)
+        self.last.is_some_and(|last| now < last.later(every * pauses))
     }
 
     fn need(&self, spec: &ToolSpec, pose: Option<&Pose>) -> f64 {

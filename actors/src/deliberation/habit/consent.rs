@@ -358,8 +358,9 @@ impl Hears<ApprovalAnswered> for Habit {
             pulse.keep(HabitEvent::Questions(event));
         };
         match &answered.taken {
-            ConsentTaken::Allowed { question } => {
+            ConsentTaken::Allowed { question, granted } => {
                 close(pulse);
+                turn.said.extend(granted.iter().map(|words| format!("{words}.")));
                 let (intent, id) = (question.approval, turn.id);
                 if self.questions.wanted.get(&intent).is_some_and(|wanted| wanted.is_of(&turn)) {
                     pulse.keep(HabitEvent::Questions(QuestionsEvent::Known { intent }));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::bridges::{MannerLearned, PlannedStep, ProposedPlan, UsualPlace, UsuallyLocated, hour_of};
 use maxim_bus::signals::intent::Alternative;
 use serde::{Deserialize, Serialize};
@@ -49,7 +50,7 @@ pub struct Offer {
 impl Offer {
     pub fn of(plan: &ProposedPlan, now: Timestamp) -> Self {
         let ProposedPlan { template, goal, steps, program, .. } = plan.clone();
-        Self { template, goal, steps, program, until: now + OFFERED_FOR }
+        Self { template, goal, steps, program, until: now.later(OFFERED_FOR) }
     }
 
     /// The offer in words: what would be done, and how to accept it.
@@ -109,7 +110,7 @@ pub(super) fn who(channel: &str, person: &str) -> String {
 
 impl Counsel {
     pub fn offer(&mut self, who: String, offer: Offer) {
-        self.offers.retain(|_, old| old.until > offer.until - OFFERED_FOR);
+        self.offers.retain(|_, old| old.until > offer.until.earlier(OFFERED_FOR));
         if self.offers.len() < PEOPLE {
             self.offers.insert(who, offer);
         }

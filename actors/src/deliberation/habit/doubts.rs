@@ -31,7 +31,7 @@ impl Habit {
     fn put_doubt(&self, turn: &Turn, action: MessageId, pulse: &mut Pulse<'_, Self>) -> answer::Question {
         self.asked_again(turn, action, pulse);
         let id = (!is_outside(&turn.channel)).then(|| action.to_string());
-        answer::Question { code: code_of(action), id, until: None }
+        answer::Question { code: code_of(action), id, until: None, always: None }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is looked up further, once something was recalled: whether it was put right later, and what was told before.
 
 use jiff::SignedDuration;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::recall::RecalledEpisode;
 use serde_json::{Value as Json, json};
 
@@ -52,7 +53,7 @@ pub(super) fn further(asked: &Asked, output: &Json, asker: &str, settings: &Habi
             let is_told = *looks > 0 && evidence(output, settings).iter().any(is_next);
             let is_all = *looks == 0 || episodes(output).len() < BEHIND;
             let far = *POINTED_AT.get(*looks).filter(|_| is_all && !is_told)?;
-            let behind = json!({ "time_after": at, "time_before": *at + far, "limit": BEHIND });
+            let behind = json!({ "time_after": at, "time_before": at.later(far), "limit": BEHIND });
             let (wanted, found) = (wanted.clone(), joined(found, output));
             Some(step(behind, Asked::Since { wanted, found, at: Some(*at), looks: looks + 1 }))
         }

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::acting::{ActChosen, ActOption, OpportunitySensed};
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::intent::{Alternative, Intent, IntentRefused, Refusal};
@@ -130,7 +131,7 @@ impl Habit {
 
     pub(super) fn refused_unasked(&self, refused: &IntentRefused, params: &Json, pulse: &mut Pulse<'_, Self>) {
         if refused.refusal != Refusal::Stopped {
-            let (key, until) = (key_of(&refused.tool, params), pulse.now() + pulse.settings().acting.refused);
+            let (key, until) = (key_of(&refused.tool, params), pulse.now().later(pulse.settings().acting.refused));
             pulse.keep(HabitEvent::Acting(ActingEvent::Refused { key, until }));
         }
     }
@@ -174,7 +175,7 @@ impl Hears<SceneNoticed> for Habit {
             questions.insert(pulse.ask(EXPERIENCE, predict), place);
         }
         if !questions.is_empty() {
-            let pondering = Pondering { due: now + ANSWERS, things, options, questions };
+            let pondering = Pondering { due: now.later(ANSWERS), things, options, questions };
             pulse.keep(HabitEvent::Acting(ActingEvent::Pondered(Box::new(pondering))));
         }
     }

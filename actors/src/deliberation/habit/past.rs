@@ -5,6 +5,7 @@
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::recall::{EpisodesCounted, RecalledEpisode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -377,7 +378,7 @@ fn is_of(one: &Evidence, whose: Whose, about: &str, asker: &str) -> bool {
 impl Events {
     fn look(self, before: Option<Timestamp>) -> StepWanted {
         let mut params = times::within(Some(&self.span), PAGE);
-        if let Some(before) = before.or(self.span.before.map(|before| before + TOLD_LATER)) {
+        if let Some(before) = before.or(self.span.before.map(|before| before.later(TOLD_LATER))) {
             params["time_before"] = json!(before);
         }
         recall(params, Asked::Events(self))
@@ -387,7 +388,9 @@ impl Events {
     fn kept(&self, found: &Json, asker: &str, settings: &HabitSettings) -> Vec<Evidence> {
         let mut kept = evidence(found, settings);
         let is_of_it = |one: &Evidence| match one.origin {
-            Origin::Told { .. } | Origin::Other => times::is_of(&self.span, &one.text, one.at, &settings.zone),
+            Origin::Told { .. } | Origin::Heard | Origin::Other => {
+                times::is_of(&self.span, &one.text, one.at, &settings.zone)
+            }
             _ => one.at.is_some_and(|at| self.span.holds(at)),
         };
         kept.retain(|one| is_of(one, self.whose, &self.about, asker) && is_of_it(one));

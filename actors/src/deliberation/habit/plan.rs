@@ -501,6 +501,7 @@ fn as_evidence(episode: RecalledEpisode, text: String) -> Evidence {
     let origin = match (&episode.tool, episode.said, episode.trust) {
         (Some(tool), ..) => Origin::Did { tool: tool.clone() },
         (None, false, _) => Origin::Other,
+        (None, true, Trust::Sensor) => Origin::Heard,
         // Whoever may not command could call themselves by anybody's name.
         (None, true, Trust::Outside) => Origin::Told { person: Some(answer::STRANGER.into()) },
         // Somebody was there, and nobody knows who of them said it.

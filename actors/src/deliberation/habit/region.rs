@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::acting::{ActChosen, OpportunitySensed};
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
 use maxim_bus::signals::bridges::{
@@ -217,7 +218,7 @@ impl Habit {
             (false, Some(Waiting::Outcome { .. }) | None) => PATIENCE,
         };
         pulse.put(record_key(turn.id), turn);
-        pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now() + patience });
+        pulse.keep(HabitEvent::Touched { turn: turn.id, due: pulse.now().later(patience) });
     }
 
     /// What the last answer to who speaks in this turn rested on.

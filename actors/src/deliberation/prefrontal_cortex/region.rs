@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::concepts::{KnowledgeRecalled, RecallKnowledge};
@@ -216,7 +217,7 @@ impl Region for PrefrontalCortex {
                 self.failures += 1;
                 if self.failures >= FAILURES {
                     self.failures = FAILURES - 1;
-                    self.open_until = Some(at + OPEN);
+                    self.open_until = Some(at.later(OPEN));
                 }
             }
             PrefrontalEvent::Credited { deliberated, rpe } => self.gate.credit(deliberated, rpe),
@@ -382,7 +383,7 @@ impl Hears<Deliberate> for PrefrontalCortex {
         }
         let window = self.window.not_below(&pulse.settings().counter);
         pulse.put(record_key(turn), &Pending::new(wish, trust, window, self.around.clone()));
-        pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + pulse.settings().recall * PREPARING });
+        pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now().later(pulse.settings().recall * PREPARING) });
         pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
         pulse.ask(WORKING_MEMORY, survey);

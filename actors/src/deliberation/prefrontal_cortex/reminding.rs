@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maxim_bus::MessageId;
 use maxim_bus::RegionName;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
 use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
@@ -90,7 +91,7 @@ impl Reminded {
                     limit: *episodes + 1, // so that an association finds a place
                     ..EpisodeFilter::default()
                 };
-                let until = Some(pulse.now() + pulse.settings().recall);
+                let until = Some(pulse.now().later(pulse.settings().recall));
                 let question = RecallEpisodes { filter, except: Some(turn), thought: true, waits: false, until };
                 let question = pulse.ask(EPISODES, question);
                 waiting.insert(question, EPISODES.to_owned());
@@ -197,7 +198,7 @@ fn is_feared(verdict: &VerdictForeseen) -> bool {
 fn verdict_line(tool: &str, verdict: &VerdictForeseen) -> String {
     match verdict.verdict.as_str() {
         "allow" => format!("- {tool} with such parameters went wrong before, so a person may be asked."),
-        "ask" if verdict.allowed_always => format!("- A person allowed such calls of {tool} for good."),
+        "ask" if verdict.allowed_always => format!("- A person allowed exactly this call of {tool} for good."),
         "ask" => format!("- For {tool} a person would be asked first: {}.", verdict.reason),
         _ => format!("- The gate would block {tool}: {}.", verdict.reason),
     }

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::cycle::{CycleEnding, CycleThought};
 use maxim_bus::signals::prompt::PromptBuilt;
 use maxim_bus::signals::thought::{ModelCall, ModelProposal};
@@ -51,7 +52,7 @@ impl PrefrontalCortex {
         let (retried, attempt) = (pending.retried || unread.is_some(), pending.attempt + 1);
         let phase = Phase::Calling { call, since: now, estimate, unread };
         let pending = Pending { phase, attempt, retried, ..pending };
-        pulse.keep(PrefrontalEvent::Called { turn, due: now + settings.timeout, boot: settings.boot });
+        pulse.keep(PrefrontalEvent::Called { turn, due: now.later(settings.timeout), boot: settings.boot });
         pulse.put(record_key(turn), &pending);
         let built = PromptBuilt {
             turn,
@@ -149,7 +150,7 @@ impl PrefrontalCortex {
                     return self.next_cycle(pending, pulse); // there is nothing to ask for
                 }
                 pulse.put(record_key(turn), &pending);
-                pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now() + pulse.settings().recall });
+                pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now().later(pulse.settings().recall) });
             }
             (_, Some(_)) => self.propose(&pending, read, pulse),
             (CycleEnding::Converged | CycleEnding::Last, None) => {

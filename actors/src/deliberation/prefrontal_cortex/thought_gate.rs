@@ -14,6 +14,7 @@
 use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::cycle::ThoughtBar;
 use maxim_bus::signals::working_memory::WorkingEntry;
 use maxim_bus::units::Novelty;
@@ -95,7 +96,7 @@ impl ThoughtGate {
     ) -> Result<(), Refused> {
         // A goal of its own comes from a thought just now.
         let commands = matches!(trust, Trust::Owner | Trust::Listed | Trust::Own);
-        if let Some(passed) = self.passed.filter(|passed| !commands && now < *passed + tick * REFRACTORY_TICKS) {
+        if let Some(passed) = self.passed.filter(|passed| !commands && now < passed.later(tick * REFRACTORY_TICKS)) {
             let ago = now.duration_since(passed).as_millis();
             let wait = (tick * REFRACTORY_TICKS).as_millis();
             let reason = format!("I thought of something else {ago} ms ago, and wait {wait} ms after each thought");

@@ -6,6 +6,7 @@
 //! with another one.
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::thought::Overflow;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,7 @@ impl Window {
 
     /// The window in tokens, of which `configured` is the most.
     pub fn tokens(self, configured: u64, now: Timestamp) -> u64 {
-        let told = self.told.filter(|(_, at)| now < *at + HOLDS);
+        let told = self.told.filter(|(_, at)| now < at.later(HOLDS));
         told.map_or(configured, |(window, _)| configured.min(u64::from(window)))
     }
 

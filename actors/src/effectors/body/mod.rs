@@ -173,6 +173,7 @@ impl Body {
     pub fn attach(&self, latch: &StopLatch, clock: &SharedClock, on_loss: impl Fn(&str) + Send + Sync + 'static) {
         let Some(driver) = self.driver(latch) else { return };
         self.0.shared.set_on_loss(Box::new(on_loss));
+        self.0.shared.set_clock(clock);
         let pace = Pace::Virtual { clock: Arc::clone(clock), since: clock.now(), ahead: Duration::ZERO };
         *self.0.hand.lock() = Hand::Inline(Box::new(self.motor(driver, latch, pace)));
     }
@@ -254,6 +255,11 @@ impl Body {
             let _ = motor.look();
         }
         self.0.shared.standing().pose
+    }
+
+    /// Whether it moves, or did a moment ago. What moves without its driver isn't known.
+    pub fn moves(&self) -> bool {
+        self.0.shared.moves()
     }
 
     /// The brain still means what it ordered.

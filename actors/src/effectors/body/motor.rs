@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use maxim_bus::SharedClock;
-use maxim_bus::clock::{Stopwatch, monotonic_micros};
+use maxim_bus::clock::{Reckoned, Stopwatch, monotonic_micros};
 use maxim_bus::latch::{EffectKind, StopLatch};
 use maxim_bus::signals::percept::PainKind;
 
@@ -38,6 +38,14 @@ impl Pace {
                 let passed = clock.now().duration_since(*since);
                 (*ahead).max(Duration::try_from(passed).unwrap_or_default())
             }
+        }
+    }
+
+    /// The time of the agent's clock until which was lived through ahead of it; none where time passes by itself.
+    fn end(&self) -> Option<jiff::Timestamp> {
+        match self {
+            Self::Live(_) => None,
+            Self::Virtual { since, .. } => Some(since.later(self.now())),
         }
     }
 
@@ -136,10 +144,10 @@ impl Motor {
         self.strains.clear();
         self.way = Way::from(before.pose);
         self.shared.lease.renew();
-        self.shared.moving(true);
+        self.shared.begins();
         let begun = self.pace.now();
         let ended = self.follow(&path).and_then(|()| self.settle(&path));
-        self.shared.moving(false);
+        self.shared.rests(self.pace.end());
         let took = self.pace.now().saturating_sub(begun);
         if !matches!(ended, Ok(_) | Err(MoveFailure::Missed { .. })) {
             self.freeze();

@@ -1,15 +1,17 @@
 //! What the motor, the brain and those who look on share.
 
 use std::collections::VecDeque;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
+use std::time::Duration;
 
-use maxim_bus::MessageId;
+use jiff::Timestamp;
 use maxim_bus::clock::monotonic_micros;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::strain::BodyStrained;
+use maxim_bus::{MessageId, SharedClock};
 use parking_lot::Mutex;
 
 use super::driver::Fault;
@@ -20,8 +22,17 @@ use super::order::{MoveFailure, Moved, Order};
 use super::path::Path;
 use super::strain::Strain;
 
+/// The mark of a body that moves.
+const MOVES: u64 = u64::MAX;
+/// So long behind a movement the body counts as moving: people shout, and recognisers write it down, after they saw it.
+const SHOUTED_AFTER: Duration = Duration::from_secs(3);
 /// Reports of movements that nobody fetched; the oldest go.
 const REPORTS: usize = 64;
+
+/// Microseconds on the agent's clock.
+fn micros_of(at: Timestamp) -> u64 {
+    u64::try_from(at.as_microsecond()).unwrap_or(1)
+}
 
 /// An order with who waits for its end.
 pub(super) type Queued = (Order, SyncSender<Result<Moved, MoveFailure>>);
@@ -56,6 +67,10 @@ pub(super) struct Shared {
     stops: AtomicU64,
     raised_at: AtomicU64,
     beat_at: AtomicU64,
+    /// When the body came to rest, in microseconds of its time: 0 before it ever moved, [`MOVES`] while it does.
+    rested_at: AtomicU64,
+    /// The agent's clock, where a movement is lived through ahead of it.
+    clock: OnceLock<SharedClock>,
     thread: OnceLock<Thread>,
     standing: Mutex<Standing>,
     reports: Mutex<VecDeque<MotionReport>>,
@@ -74,6 +89,8 @@ impl Shared {
             stops: AtomicU64::new(0),
             raised_at: AtomicU64::new(0),
             beat_at: AtomicU64::new(0),
+            rested_at: AtomicU64::new(0),
+            clock: OnceLock::new(),
             thread: OnceLock::new(),
             standing: Mutex::default(),
             reports: Mutex::default(),
@@ -142,7 +159,38 @@ impl Shared {
         is_new
     }
 
-    pub fn moving(&self, is_moving: bool) {
+    /// A movement is lived through ahead of this clock.
+    pub fn set_clock(&self, clock: &SharedClock) {
+        let _ = self.clock.set(Arc::clone(clock));
+    }
+
+    /// Whether the body moves, or did just now. Waits for nobody: a stop asks it.
+    pub fn moves(&self) -> bool {
+        let now = match self.clock.get() {
+            Some(clock) => micros_of(clock.now()),
+            None => monotonic_micros(),
+        };
+        match self.rested_at.load(Ordering::SeqCst) {
+            0 => false,
+            MOVES => true,
+            rested => now < rested.saturating_add(SHOUTED_AFTER.as_micros() as u64),
+        }
+    }
+
+    /// A movement begins.
+    pub fn begins(&self) {
+        self.rested_at.store(MOVES, Ordering::SeqCst);
+        self.moving(true);
+    }
+
+    /// A movement has ended, at this time of the agent's clock where it was lived through ahead of it.
+    pub fn rests(&self, at: Option<Timestamp>) {
+        let at = at.map_or_else(monotonic_micros, micros_of);
+        self.rested_at.store(at.clamp(1, MOVES - 1), Ordering::SeqCst);
+        self.moving(false);
+    }
+
+    fn moving(&self, is_moving: bool) {
         let mut standing = self.standing.lock();
         standing.movements += u64::from(is_moving);
         if is_moving {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use maxim_bus::bounds::SOCKET_BACKLOG;
 use maxim_bus::signals::outcome::Outbound;
 use maxim_bus::signals::percept::{Inbound, InboundAccepted};
 use maxim_bus::signals::thought::TurnEnded;
@@ -20,7 +21,7 @@ const RECENT: usize = 4096;
 /// Entries below which nobody looks for those whose waiter is gone.
 const LOOK_FROM: usize = 64;
 
-/// A message on its way in.
+/// A message on its way in. The desk looks at its fields' bounds, whichever door it came by.
 #[derive(Clone, Debug)]
 pub struct Submission {
     pub channel: String,
@@ -56,7 +57,7 @@ struct State {
     recent_order: VecDeque<MessageId>,
     /// So many entries until those of waiters who are gone are looked for again.
     looked_at_from: usize,
-    listeners: Vec<mpsc::UnboundedSender<Said>>,
+    listeners: Vec<mpsc::Sender<Said>>,
 }
 
 impl State {
@@ -94,27 +95,38 @@ impl Desk {
 
     /// Hands a message in. The answer comes when it is on disk, or with the reason why it can't be.
     pub fn submit(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
-        self.hand_in(submission, None)
+        self.hand_in(submission, None, false)
+    }
+
+    /// The same for a message that its provider has signed with its id.
+    pub fn submit_signed(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
+        self.hand_in(submission, None, true)
     }
 
     /// The same for words that were spoken, with the recogniser's confidence.
     pub fn hear(&self, submission: Submission, sure: Confidence) -> oneshot::Receiver<Result<Accepted, String>> {
-        self.hand_in(submission, Some(sure))
+        self.hand_in(submission, Some(sure), false)
     }
 
     fn hand_in(
         &self,
         submission: Submission,
         heard: Option<Confidence>,
+        is_signed: bool,
     ) -> oneshot::Receiver<Result<Accepted, String>> {
         let id = self.door.fresh_id();
         let (tell, told) = oneshot::channel();
+        let Submission { channel, sender, body, provider_id, trust } = submission;
+        let inbound = Inbound { id, channel, sender, body, provider_id, trust, heard, is_signed, moving: false };
+        if let Err(why) = inbound.check() {
+            let _ = tell.send(Err(why.to_string()));
+            return told;
+        }
         let mut state = self.state.lock();
         state.forget_the_gone();
         state.acknowledgements.insert(id, tell);
         drop(state);
-        let Submission { channel, sender, body, provider_id, trust } = submission;
-        self.door.receive(self.actor, Inbound { id, channel, sender, body, provider_id, trust, heard });
+        self.door.receive(self.actor, inbound);
         told
     }
 
@@ -132,9 +144,9 @@ impl Desk {
         told
     }
 
-    /// Everything that is said on this channel from now on.
-    pub fn listen(&self) -> mpsc::UnboundedReceiver<Said> {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    /// Everything that is said on this channel from now on. Whoever doesn't fetch it hears no more: the receiver ends.
+    pub fn listen(&self) -> mpsc::Receiver<Said> {
+        let (sender, receiver) = mpsc::channel(SOCKET_BACKLOG.limit);
         self.state.lock().listeners.push(sender);
         receiver
     }
@@ -208,6 +220,6 @@ impl Desk {
     }
 
     fn tell_listeners(&self, said: Said) {
-        self.state.lock().listeners.retain(|listener| listener.send(said.clone()).is_ok());
+        self.state.lock().listeners.retain(|listener| listener.try_send(said.clone()).is_ok());
     }
 }

@@ -11,6 +11,7 @@ use maxim_bus::{
 };
 
 use super::*;
+use crate::effectors::body::{Body, BodyPlan};
 use crate::effectors::door::Door;
 use crate::perception::stop_phrase::StopGrammar;
 use crate::region::rig::{ear, monday_morning};
@@ -43,7 +44,10 @@ fn bench() -> Bench {
         seed: 7,
         tap: None,
     };
-    let desk = Desk::new(Door::new(frame.clone(), StopGrammar::new::<_, &str>(&["maxim"], &[])), Http::ACTOR);
+    let desk = Desk::new(
+        Door::new(frame.clone(), StopGrammar::new::<_, &str>(&["maxim"], &[]), Body::new(BodyPlan::default())),
+        Http::ACTOR,
+    );
     let heart = Arc::new(Heart::new(Http::ACTOR, WardKind::Effector, Duration::from_secs(3600)));
     let supervision = Supervision::new(SupervisionSettings::default(), latch);
     let of_actor = Arc::clone(&desk);

@@ -11,6 +11,7 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::fear::{FearsSurveyed, SurveyFears};
 use maxim_bus::signals::goal::{GoalsSurveyed, SurveyGoals};
+use maxim_bus::signals::grants::{GrantsSurveyed, SurveyGrants};
 use maxim_bus::signals::intent::DecisionTaken;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxChanged};
@@ -83,8 +84,10 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .performs::<WorkingMemorySurveyed>()
         .performs::<GoalsSurveyed>()
         .performs::<FearsSurveyed>()
+        .performs::<GrantsSurveyed>()
         .says::<SurveyGoals>()
         .says::<SurveyFears>()
+        .says::<SurveyGrants>()
         .performs::<OutboxChanged>()
         .performs::<DecisionTaken>()
         .says::<SurveyWorkingMemory>()
@@ -142,6 +145,7 @@ brings_back!(
     WorkingMemorySurveyed,
     GoalsSurveyed,
     FearsSurveyed,
+    GrantsSurveyed,
     OutboxChanged,
     DecisionTaken,
 );

@@ -4,6 +4,7 @@
 //! again with growing, jittered pauses, within the time of the call. The stop latch is read right before each request, and a
 //! stop while it runs abandons it.
 
+mod lines;
 mod pieces;
 mod queue;
 mod reply_format;

@@ -122,3 +122,40 @@ async fn where_one_may_call_at_once_acting_goes_before_thinking_and_a_review_bes
     assert_eq!(requests.len(), 5, "the journal knows each request from the others");
     assert_eq!(paid, [3.0, 3.0, 2.0, 2.0, 1.0], "each role has its price");
 }
+
+/// A server that answers with a stream of these pieces, for ever.
+fn endless(piece: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}/v1", listener.local_addr().expect("its address"));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().expect("two ends"));
+                let mut line = String::new();
+                while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+                    line.clear();
+                }
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                let many = piece.repeat((1 << 16) / piece.len());
+                let _ = stream.write_all(head.as_bytes());
+                while stream.write_all(&many).is_ok() {}
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn an_endless_line_or_stream_ends_as_a_fault_long_before_the_calls_time() {
+    for (piece, why) in [
+        (&b"x"[..], "a line of its stream is longer"),
+        (b"data: x", "a line of its stream is longer"),
+        (b": remark\n", "its stream is longer"),
+        (b"junk: x\n\n", "its stream is longer"),
+    ] {
+        let reply = line(&endless(piece)).call(&call(Purpose::Act, "hello"), &StopLatch::in_memory()).await;
+        let error = reply.error.expect("a fault");
+        assert!(error.contains(why), "{piece:?}: {error}");
+    }
+}

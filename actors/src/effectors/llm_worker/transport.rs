@@ -10,10 +10,11 @@ use std::task::{Context, Poll};
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Client, Response};
+use reqwest::{Body, Client, Response};
 use serde_json::Value as Json;
 use tower_service::Service;
 
+use super::lines::lines;
 use crate::effectors::server_fault::{Fault, accepted, clip, unsent, whole};
 
 const STREAM: &str = "text/event-stream";
@@ -45,7 +46,9 @@ async fn read(response: Response) -> Result<Response, Fault> {
     let response = accepted(response).await?;
     let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if kind.starts_with(STREAM) {
-        return Ok(response);
+        let kind = kind.to_owned();
+        let events = http::Response::builder().header(CONTENT_TYPE, kind).body(Body::wrap_stream(lines(response)));
+        return Ok(Response::from(events.map_err(|error| Fault::Lost(error.to_string()))?));
     }
     let body = whole(response).await?;
     let reply: Json =

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use maxim_bus::bounds::MCP_MESSAGE;
 use maxim_bus::latch::StopLatch;
 use reqwest::redirect;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientRequest, ErrorCode, Implementation, ListToolsResult,
-    PaginatedRequestParams, PingRequest,
+    ClientCapabilities, ClientConfig, ClientRequest, CustomNotification, ErrorCode, Implementation, ListToolsResult,
+    PaginatedRequestParams, PingRequest, ProgressNotificationParam, ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, ServiceError, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -18,6 +19,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 
+use super::flood::Flood;
 use super::offered::{Change, OfferedTool, TOOLS, ToolList, plain};
 use super::server::{Server, State, TOLD, World};
 use super::{HttpPlan, ProgramPlan, Reach};
@@ -39,7 +41,7 @@ const HELD: Duration = Duration::from_secs(60);
 /// How often a raised latch is looked at.
 const LATCH_LOOK: Duration = Duration::from_millis(100);
 /// The biggest message of a server, in bytes. A bigger one is dropped, and the call that waits for it runs into its deadline.
-const MESSAGE: usize = 8 << 20;
+const MESSAGE: usize = MCP_MESSAGE.limit;
 /// Bytes kept of what a program says on standard error.
 const STDERR: usize = 2_000;
 /// How long a program has to say how it ended.
@@ -92,12 +94,15 @@ async fn hold(server: Arc<Server>, world: World) -> String {
         Ok(opened) => opened,
         Err(failure) => return failure.message,
     };
-    let Opened { service, list, changed, program } = opened;
+    let Opened { service, list, changed, program, flood } = opened;
     let peer = service.peer().clone();
     take_in(&server, &world, &peer, &list);
     let mut gone = Box::pin(service.waiting());
     let why = loop {
         tokio::select! {
+            // First, since a reading that is refused ends the connection too.
+            biased;
+            why = flood.over() => break why,
             _ = &mut gone => break "it closed the connection".to_owned(),
             () = changed.notified() => match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, &peer)).await {
                 Ok(Ok(list)) => take_in(&server, &world, &peer, &list),
@@ -184,6 +189,7 @@ pub(super) fn look(server: &Server, latch: &StopLatch, sandbox: &SandboxPolicy) 
 }
 
 struct Opened {
+    flood: Flood,
     service: RunningService<RoleClient, Client>,
     list: ToolList,
     changed: Arc<Notify>,
@@ -193,17 +199,19 @@ struct Opened {
 async fn open(server: &Server, latch: &StopLatch, sandbox: &SandboxPolicy) -> Result<Opened, ToolFailure> {
     let failed = |why: String| ToolFailure::new(ErrorKind::Unavailable, why);
     let changed = Arc::new(Notify::new());
-    let client = Client { changed: Arc::clone(&changed) };
+    let flood = Flood::new();
+    let client = Client { changed: Arc::clone(&changed), flood: None };
     let mut program = None;
     let connected = match &server.plan.reach {
         Reach::Program(plan) => {
             let (input, output, running) = start(plan, sandbox, latch)?;
             program = Some(running);
-            let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MESSAGE);
+            let transport = AsyncRwTransport::new_client(flood.reading(output), input).with_max_line_length(MESSAGE);
             tokio::time::timeout(PATIENCE, serve_client(client, transport)).await
         }
         Reach::Http(plan) => {
             let transport = address(plan)?;
+            let client = Client { flood: Some(flood.clone()), ..client };
             tokio::time::timeout(PATIENCE, serve_client(client, transport)).await
         }
     };
@@ -217,7 +225,7 @@ async fn open(server: &Server, latch: &StopLatch, sandbox: &SandboxPolicy) -> Re
         },
     };
     match (listed, program) {
-        (Ok((service, list)), program) => Ok(Opened { service, list, changed, program }),
+        (Ok((service, list)), program) => Ok(Opened { flood, service, list, changed, program }),
         (Err(why), Some(program)) => Err(failed(last_words(program, why).await)),
         (Err(why), None) => Err(failed(why)),
     }
@@ -292,6 +300,16 @@ async fn tools_of(server: &str, peer: &Peer<RoleClient>) -> Result<ToolList, Str
 #[derive(Clone)]
 struct Client {
     changed: Arc<Notify>,
+    /// Of a server whose bytes aren't read here: its messages are counted.
+    flood: Option<Flood>,
+}
+
+impl Client {
+    async fn heard(&self) {
+        if let Some(flood) = &self.flood {
+            flood.message().await;
+        }
+    }
 }
 
 impl ClientHandler for Client {
@@ -300,6 +318,37 @@ impl ClientHandler for Client {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.heard().await;
         self.changed.notify_one();
+    }
+
+    async fn on_progress(&self, _: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.heard().await;
+    }
+
+    // The protocol has given it up, and servers of before go on with it.
+    #[allow(deprecated)]
+    async fn on_logging_message(
+        &self,
+        _: rmcp::model::LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.heard().await;
+    }
+
+    async fn on_resource_updated(&self, _: ResourceUpdatedNotificationParam, _: NotificationContext<RoleClient>) {
+        self.heard().await;
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.heard().await;
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.heard().await;
+    }
+
+    async fn on_custom_notification(&self, _: CustomNotification, _: NotificationContext<RoleClient>) {
+        self.heard().await;
     }
 }

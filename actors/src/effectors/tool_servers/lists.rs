@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use super::offered::ToolList;
@@ -34,9 +35,9 @@ impl ListFolder {
     pub(super) fn save(&self, list: &ToolList) -> Result<(), ToolFailure> {
         let (Some(folder), Some(path)) = (&self.0, self.path(&list.server)) else { return Ok(()) };
         let write = || {
-            fs::create_dir_all(folder)?;
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             let beside = path.with_extension("new");
-            let mut file = fs::File::create(&beside)?;
+            let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
             file.write_all(serde_json::to_string_pretty(list)?.as_bytes())?;
             file.sync_all()?;
             fs::rename(beside, &path)?;

@@ -11,6 +11,7 @@
 
 mod answer;
 mod connection;
+mod flood;
 mod lists;
 mod naming;
 mod offered;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use maxim_bus::bounds::MCP_TOOL;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -9,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// Most tools of one server. More would crowd out all others from a prompt, and nobody looks through them.
 pub(super) const TOOLS: usize = 128;
 /// The biggest description of a tool as it comes, schema included, in bytes.
-const SAID: usize = 64 * 1024;
+const SAID: usize = MCP_TOOL.limit;
 /// Longest description that is shown, in characters.
 const DESCRIPTION: usize = 600;
 /// Longest text in a schema that is shown, in characters.

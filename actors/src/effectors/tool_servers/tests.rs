@@ -38,6 +38,9 @@ while IFS= read -r line; do
         *'"name":"garbage"'*) echo 'not json at all'; echo '{"half":'; printf '\377\376\n'; text "$id" 'after garbage' ;;
         *'"name":"flood"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"
           head -c 200000 /dev/zero | tr '\0' 'x'; printf '"}]}}\n' ;;
+        *'"name":"drown"'*) text "$id" 'well'
+          yes '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}' ;;
+        *'"name":"mumble"'*) text "$id" 'well'; yes | tr -d '\n' ;;
         *'"name":"change"'*) cat "$1/changed.json" > "$1/tools.json"
           printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; text "$id" 'changed' ;;
         *) text "$id" "hello from $id" ;;
@@ -59,7 +62,9 @@ fn offered(name: &str, description: &str) -> Json {
 
 /// The names as the server gives them.
 fn usual() -> Vec<Json> {
-    ["greet", "die", "hang", "garbage", "flood", "change", "surroundings"].map(|name| offered(name, "does it")).to_vec()
+    ["greet", "die", "hang", "garbage", "flood", "change", "surroundings", "drown", "mumble"]
+        .map(|name| offered(name, "does it"))
+        .to_vec()
 }
 
 impl Bench {
@@ -160,7 +165,7 @@ fn a_new_servers_tools_come_with_the_next_start_and_nobody_waits_for_it() {
     assert!(registry.get("shell_greet").is_none(), "nothing is known of it yet");
     let connected = bench.connect(&servers);
     wait("it is remembered", || !bench.told.lock().is_empty());
-    assert!(bench.told.lock()[0].contains("shell is new and brings 7 tools"), "{:?}", bench.told.lock());
+    assert!(bench.told.lock()[0].contains("shell is new and brings 9 tools"), "{:?}", bench.told.lock());
     drop((connected, servers));
     let (servers, registry) = bench.servers();
     let spec = &registry.get("shell_greet").expect("it is known now").spec;
@@ -203,6 +208,28 @@ fn garbage_does_no_harm_and_a_flood_is_cut() {
 }
 
 #[test]
+fn a_server_that_says_ever_more_is_left_with_the_reason_and_comes_back() {
+    let bench = Bench::new(&usual());
+    let (servers, registry, _connected) = bench.up();
+    for (tool, restarts) in [("shell_drown", 1), ("shell_mumble", 2)] {
+        assert!(bench.call(&registry, tool).success);
+        let why = Mutex::new(String::new());
+        wait("it is left", || {
+            let report = servers.report().remove(0);
+            if let Some(told) = report["why"].as_str() {
+                *why.lock() = told.to_owned();
+            }
+            report["restarts"] == restarts
+        });
+        // Who answers no ping meanwhile may be left for that first.
+        let told = why.lock().clone();
+        assert!(told.contains("floods") || (tool == "shell_mumble" && told.contains("hangs")), "{tool}: {told}");
+        wait("it is up again", || state(&servers) == "up");
+        assert!(bench.call(&registry, "shell_greet").success);
+    }
+}
+
+#[test]
 fn a_server_that_dies_is_named_with_its_last_words_and_comes_back() {
     let bench = Bench::new(&usual());
     let (servers, registry, _connected) = bench.up();
@@ -240,7 +267,7 @@ fn a_stop_ends_a_running_call_and_its_server_at_once_and_a_reset_brings_it_back(
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             wait("the call runs", || !bench.read("hanging").is_empty());
-            assert_eq!(bench.stop(), 1, "the server is a group of its own");
+            assert!(bench.stop() >= 1, "the server is a group of its own");
         });
         bench.call(&registry, "shell_hang")
     });

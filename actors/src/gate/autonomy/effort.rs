@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::mode::EffortLimits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -22,7 +23,7 @@ pub(super) struct Effort {
 
 impl Effort {
     pub(super) fn moved(&mut self, at: Timestamp, degrees: f64) {
-        while self.minutes.front().is_some_and(|(since, _)| *since + DAY <= at) {
+        while self.minutes.front().is_some_and(|(since, _)| since.later(DAY) <= at) {
             self.minutes.pop_front();
         }
         match self.minutes.back_mut().filter(|(since, _)| at.duration_since(*since) < SignedDuration::from_mins(1)) {
@@ -32,7 +33,7 @@ impl Effort {
     }
 
     fn within(&self, span: SignedDuration, now: Timestamp) -> f64 {
-        self.minutes.iter().filter(|(since, _)| now < *since + span).map(|(_, degrees)| degrees).sum()
+        self.minutes.iter().filter(|(since, _)| now < since.later(span)).map(|(_, degrees)| degrees).sum()
     }
 
     /// Why such a movement isn't made. What the call says of its length counts; one that follows what is seen says nothing.

@@ -5,6 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::hash::StableHash;
 use maxim_bus::mode::AutonomyLevel;
 use maxim_bus::signals::bridges::{Counsel, goal_kind};
@@ -73,7 +74,7 @@ impl Autonomy {
             AutonomyLevel::Supervised | AutonomyLevel::Autonomous => {}
         }
         let since = |seconds| {
-            let begun = now - SignedDuration::from_secs(seconds);
+            let begun = now.earlier(SignedDuration::from_secs(seconds));
             self.passed.iter().filter(|(at, _)| *at > begun).count()
         };
         if rails.counts(&intent.tool) && (since(1) >= rails.per_second || since(60) >= rails.per_minute) {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::bridges::{Counsels, EscalationCounselled};
@@ -130,7 +131,7 @@ impl Region for Autonomy {
     fn apply(&mut self, event: AutonomyEvent) {
         match event {
             AutonomyEvent::Passed { at, intent } => {
-                let minute = at - SignedDuration::from_secs(60);
+                let minute = at.earlier(SignedDuration::from_secs(60));
                 while self.passed.front().is_some_and(|(old, _)| *old <= minute) {
                     self.passed.pop_front();
                 }
@@ -331,6 +332,7 @@ fn refused(id: MessageId, intent: &Intent, refusal: Refusal, rule: &str, reason:
         reason,
         approval: None,
         until: None,
+        always: None,
     }
 }
 

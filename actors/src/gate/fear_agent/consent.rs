@@ -2,14 +2,16 @@
 //!
 //! Law: the owner decides everything; whoever may command on a channel decides what was asked on that channel; nobody else
 //! decides anything, and that they tried is counted and told. A bare yes is for the one question of that conversation, put
-//! last; where it may mean another thing, it is asked which.
+//! last; where it may mean another thing, it is asked which. A code is the end of a question's id, which is of chance; a wrong
+//! one counts against every question that its author could have decided, and too many close it.
 
 use maxim_bus::MessageId;
 use maxim_bus::Trust;
 use maxim_bus::signals::approval::{
-    AnswerApproval, ApprovalAnswered, ConsentTaken, OpenQuestion, code_of, longer_code_of,
+    AnswerApproval, ApprovalAnswered, ConsentTaken, OpenQuestion, code_of, is_called, longer_code_of,
 };
 use maxim_bus::signals::bridges::ApprovalEnd;
+use maxim_bus::signals::grants::GrantReach;
 use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken, Refusal};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,8 @@ use crate::region::{Hears, Pulse, Region};
 
 /// Questions that are listed to somebody who must say which, at most.
 const LISTED: usize = 8;
+/// Wrong codes that close a question. A code has four letters of sixteen, so these hit it once in some 6 500 questions.
+const GUESSES: u32 = 10;
 
 /// What became of an answer, for the counts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -57,12 +61,6 @@ fn may_decide(answer: &AnswerApproval, trust: Trust, channel: &str) -> bool {
     }
 }
 
-/// Whether the letters that somebody wrote name this approval: its beginning or its end, with or without dashes.
-fn is_named(approval: MessageId, letters: &str) -> bool {
-    let (dashed, plain) = (approval.to_string(), approval.0.simple().to_string());
-    [dashed, plain].iter().any(|id| id.starts_with(letters) || id.ends_with(letters))
-}
-
 /// As many letters as tell these apart.
 fn told_apart(entries: Vec<GateEntry>) -> Vec<OpenQuestion> {
     let ids: Vec<MessageId> = entries.iter().map(|entry| entry.id).collect();
@@ -83,7 +81,7 @@ fn told_apart(entries: Vec<GateEntry>) -> Vec<OpenQuestion> {
 
 impl FearAgent {
     /// Does what somebody who may has decided of an open question.
-    fn decide(&self, mut entry: GateEntry, allow: bool, always: bool, by: &str, pulse: &mut Pulse<'_, Self>) {
+    fn decide(&self, mut entry: GateEntry, allow: bool, by: &str, pulse: &mut Pulse<'_, Self>) {
         let id = entry.id;
         self.answered(id, if allow { ApprovalEnd::Allowed } else { ApprovalEnd::Denied }, pulse);
         pulse.keep(FearEvent::Answered(if allow { AnswerKind::Allowed } else { AnswerKind::Denied }));
@@ -91,16 +89,12 @@ impl FearAgent {
             self.refuse(id, Refusal::Denied, "approval.denied", &format!("{by} said no"), pulse);
             return;
         }
-        if always && !entry.is_doubt() {
-            let kind = pulse.settings().kind(&entry.intent.tool, &entry.rule);
-            pulse.keep(FearEvent::AllowedAlways { kind });
-        }
         entry.rule = format!("approved: {}", entry.rule);
         entry.reason = format!("{by} allowed it");
         if self.stopped {
             self.refuse(id, Refusal::Stopped, "stop.latched", "the brain is stopped", pulse);
         } else {
-            self.clear(entry, pulse);
+            self.clear_if_unchanged(entry, pulse);
         }
     }
 
@@ -111,11 +105,30 @@ impl FearAgent {
         open.filter_map(|(id, _)| pulse.record::<GateEntry>(&record_key(*id))).collect()
     }
 
+    /// A code named nothing: each open question that its author could have decided is nearer to being closed.
+    fn count_guess(&self, answer: &AnswerApproval, trust: Trust, pulse: &mut Pulse<'_, Self>) {
+        let mut open = self.open_questions(pulse);
+        open.retain(|entry| may_decide(answer, trust, &entry.intent.channel));
+        if open.is_empty() {
+            return;
+        }
+        let (channel, sender) = (&answer.channel, &answer.sender);
+        tracing::warn!(channel, sender, "a code was given that names no question");
+        pulse.keep(FearEvent::Guessed { open: open.iter().map(|entry| entry.id).collect() });
+        for entry in open {
+            if self.guesses.get(&entry.id).copied().unwrap_or(0) + 1 >= GUESSES {
+                self.answered(entry.id, ApprovalEnd::Expired, pulse);
+                let reason = format!("{GUESSES} wrong codes were tried for it; say again what you want");
+                self.refuse(entry.id, Refusal::Denied, "approval.guessed", &reason, pulse);
+            }
+        }
+    }
+
     fn take(&self, answer: &AnswerApproval, pulse: &mut Pulse<'_, Self>) -> ConsentTaken {
         let trust = pulse.trust();
         let consent = &answer.consent;
         let is_meant = |entry: &GateEntry| match &consent.code {
-            Some(letters) => is_named(entry.id, letters),
+            Some(letters) => is_called(entry.id, letters),
             None => entry.intent.channel == answer.channel && entry.intent.recipient == answer.sender,
         };
         let meant: Vec<GateEntry> = self.open_questions(pulse).into_iter().filter(is_meant).collect();
@@ -130,14 +143,30 @@ impl FearAgent {
                 pulse.keep(FearEvent::Answered(AnswerKind::NotTheirs));
                 ConsentTaken::NotTheirs
             }
-            0 => ConsentTaken::Nothing,
+            0 => {
+                if consent.code.is_some() {
+                    self.count_guess(answer, trust, pulse);
+                }
+                ConsentTaken::Nothing
+            }
             1 if is_sure => {
                 let entry = theirs.remove(0);
                 let question = told_apart(vec![entry.clone()]).remove(0);
                 let by = format!("{} on {}", answer.sender, answer.channel);
-                self.decide(entry, consent.agrees, consent.always, &by, pulse);
+                let mut granted = None;
+                // What may have been done already is asked about each time.
+                if consent.agrees && consent.always && !entry.is_doubt() {
+                    // Who commands on this channel alone allows it for this channel alone.
+                    let is_owner = answer.trust.min(trust) >= Trust::Owner;
+                    let channel = (!is_owner).then(|| entry.intent.channel.clone());
+                    granted = Some(match self.give(&entry, &GrantReach::Call, (&by, channel), pulse) {
+                        Ok(words) => format!("Allowed for good: {words}"),
+                        Err(why) => format!("Allowed this once only: {why}"),
+                    });
+                }
+                self.decide(entry, consent.agrees, &by, pulse);
                 match consent.agrees {
-                    true => ConsentTaken::Allowed { question },
+                    true => ConsentTaken::Allowed { question, granted },
                     false => ConsentTaken::Denied { question },
                 }
             }
@@ -156,14 +185,22 @@ impl Hears<ApprovalDecided> for FearAgent {
         }
         let approval = decided.approval;
         let asked = self.asked.contains_key(&approval).then(|| pulse.record::<GateEntry>(&record_key(approval)));
-        let taken = match asked.flatten() {
-            Some(entry) => {
-                self.decide(entry, decided.allow, decided.always, &decided.by, pulse);
-                true
-            }
-            None => false,
+        let Some(entry) = asked.flatten() else {
+            pulse.reply(DecisionTaken { approval, taken: false, refused: None, granted: None });
+            return;
         };
-        pulse.reply(DecisionTaken { approval, taken });
+        let wanted = (decided.allow && decided.always && !entry.is_doubt()).then_some(&decided.reach);
+        let granted = wanted.map(|reach| self.give(&entry, reach, (&decided.by, None), pulse)).transpose();
+        let granted = match granted {
+            Ok(granted) => granted,
+            // Nothing is allowed in place of what was wanted: whoever wants it once says so.
+            Err(why) => {
+                pulse.reply(DecisionTaken { approval, taken: false, refused: Some(why), granted: None });
+                return;
+            }
+        };
+        self.decide(entry, decided.allow, &decided.by, pulse);
+        pulse.reply(DecisionTaken { approval, taken: true, refused: None, granted });
     }
 }
 
@@ -171,7 +208,7 @@ impl Hears<AnswerApproval> for FearAgent {
     fn hear(&self, answer: &AnswerApproval, pulse: &mut Pulse<'_, Self>) {
         let taken = self.take(answer, pulse);
         let ended = match &taken {
-            ConsentTaken::Allowed { question } | ConsentTaken::Denied { question } => Some(question.approval),
+            ConsentTaken::Allowed { question, .. } | ConsentTaken::Denied { question } => Some(question.approval),
             _ => None,
         };
         let is_theirs =
@@ -187,25 +224,10 @@ impl Hears<ReportStats> for FearAgent {
         let AnswerCounts { allowed, denied, not_theirs } = self.counts;
         let counts = serde_json::json!({
             "asked": self.asked.len(),
-            "allowed_kinds": self.allowed.len(),
+            "grants": self.grants.len(),
+            "grants_not_honoured": self.allowed.len(),
             "answers": {"allowed": allowed, "denied": denied, "refused": not_theirs},
         });
         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_approval_is_named_by_its_beginning_or_its_end() {
-        let id: MessageId = "01a203e1-4097-75ba-a1ee-955c944c8726".parse().expect("an id");
-        for letters in ["01a2", "01a203e1-4097", "01a203e14097", "8726", "01a203e1-4097-75ba-a1ee-955c944c8726"] {
-            assert!(is_named(id, letters), "{letters}");
-        }
-        for letters in ["1a20", "4097", "0000", "872", "x"] {
-            assert!(!is_named(id, letters), "{letters}");
-        }
     }
 }

@@ -2,12 +2,6 @@
 
 use super::verdict::{Findings, rules};
 
-/// The text of a file that is small enough to be looked at while somebody waits.
-pub(super) fn small_file(path: &str) -> Option<String> {
-    let is_small = std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= 32 * 1024);
-    is_small.then(|| std::fs::read_to_string(path).ok()).flatten()
-}
-
 /// `%41`, `%u2215`, `%25…` and overlong forms decoded until nothing changes; backslashes become slashes.
 pub(super) fn percent_decoded(text: &str) -> String {
     let mut text = text.to_owned();

@@ -4,9 +4,11 @@
 //! need not be there when the brain comes back. A no, or no answer, leaves it as it is, and teaches nothing of such actions.
 
 use jiff::SignedDuration;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::intent::OUTCOME_UNKNOWN;
 use maxim_bus::signals::outcome::OutcomeDoubted;
 
+use super::reading::Files;
 use super::region::{FearAgent, GateEntry};
 use crate::gate::cleared_intent::Terms;
 use crate::region::{Hears, Pulse};
@@ -36,10 +38,15 @@ impl Hears<OutcomeDoubted> for FearAgent {
             rule: OUTCOME_UNKNOWN.into(),
             reason: REASON.into(),
             status: String::new(),
-            expires: pulse.now() + WAITS,
+            expires: pulse.now().later(WAITS),
             predicted: None,
             assessed: None,
-            terms: Terms { powers: started.powers.clone(), called: started.called.clone() },
+            terms: Terms { powers: started.powers.clone(), called: started.called.clone(), sealed: None },
+            asks: Vec::new(),
+            grants: Vec::new(),
+            always: None,
+            any_arguments: None,
+            files: Files::default(),
         };
         Self::put_question(entry, pulse);
     }

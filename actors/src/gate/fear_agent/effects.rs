@@ -1,11 +1,15 @@
 //! The effects that all programs share: a path is read, written or deleted, a URL is fetched, a file is run.
 
 use super::Mode;
+use super::asks::Touch;
 use super::kinds;
 use super::paths::{self, Kind, Place, UNKNOWN, Zone};
 use super::shell::Walker;
 use super::urls::{self, Reach};
 use super::verdict::rules;
+
+/// Parameters that name the folder in which something runs.
+const WORKPLACES: [&str; 3] = ["cwd", "workdir", "working_directory"];
 
 /// How a path came to be named: the agent's own file tools are held to the working folder more strictly than a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,14 +46,13 @@ impl Walker<'_> {
                 self.findings.ask(rules::DEVICE, format!("{} is a raw device", place.path));
                 false
             }
+            // One rule for a path, whoever reads it. Where the mode's walls refuse it, no yes is asked for.
             Kind::Startup | Kind::Accounts
-                if by == By::FileTool
-                    || (place.path != "/etc/hosts" && (place.kind == Kind::Accounts || !is_system(&place.path))) =>
+                if place.path != "/etc/hosts" && (place.kind == Kind::Accounts || !is_system(&place.path)) =>
             {
-                self.findings.ask(
-                    rules::READ_OUTSIDE,
-                    format!("{} tells about accounts or settings of this machine", place.path),
-                );
+                let reason = format!("{} tells about accounts or settings of this machine", place.path);
+                let reach = Touch::Read { path: place.path, is_free: false };
+                self.findings.ask_of_path(rules::READ_OUTSIDE, reason, reach);
                 false
             }
             _ => {
@@ -57,7 +60,14 @@ impl Walker<'_> {
                 if outside && self.setting.mode == Mode::Passive {
                     self.findings.block(rules::PASSIVE, format!("{} is outside of the passive sandbox", place.path));
                 } else if outside && by == By::FileTool && place.zone != Zone::Unknown {
-                    self.findings.ask(rules::READ_OUTSIDE, format!("{} is outside of the working folder", place.path));
+                    let reason = format!("{} is outside of the working folder", place.path);
+                    // A folder to work in is one to write in.
+                    let is_workplace = self.findings.parameter().is_some_and(|key| WORKPLACES.contains(&key));
+                    let reach = match is_workplace {
+                        true => Touch::Write { path: place.path },
+                        false => Touch::Read { path: place.path, is_free: true },
+                    };
+                    self.findings.ask_of_path(rules::READ_OUTSIDE, reason, reach);
                 }
                 false
             }
@@ -70,6 +80,12 @@ impl Walker<'_> {
         }
         let place = self.place(raw);
         let path = &place.path;
+        if place.zone != Zone::Sink {
+            self.notes_write(path);
+            if let Some(named) = self.absolute(raw) {
+                self.notes_write(&named);
+            }
+        }
         if place.zone == Zone::Sink || self.guards_change(path, place.own) {
             return;
         }
@@ -89,9 +105,10 @@ impl Walker<'_> {
                 self.findings.block(rules::SYSTEM_WRITE, format!("{path} belongs to the system"));
             }
             (_, Zone::Inside | Zone::Sink) => {}
-            (_, Zone::Temporary) => self
-                .findings
-                .ask(rules::TEMPORARY, format!("{path} is outside of the working folder, in a temporary one")),
+            (_, Zone::Temporary) => {
+                let reason = format!("{path} is outside of the working folder, in a temporary one");
+                self.findings.ask_of_path(rules::TEMPORARY, reason, Touch::Write { path: path.clone() });
+            }
             (_, Zone::Unknown) => {
                 self.findings.ask(rules::UNKNOWN_PATH, format!("where {path} leads is known only when it runs"))
             }
@@ -124,9 +141,10 @@ impl Walker<'_> {
             Zone::Outside | Zone::Sink => {
                 self.findings.block(rules::DELETE_OUTSIDE, format!("{path} is outside of the working folder"))
             }
-            Zone::Temporary => self
-                .findings
-                .ask(rules::TEMPORARY, format!("{path} is outside of the working folder, in a temporary one")),
+            Zone::Temporary => {
+                let reason = format!("{path} is outside of the working folder, in a temporary one");
+                self.findings.ask_of_path(rules::TEMPORARY, reason, Touch::Write { path: path.clone() });
+            }
             Zone::Unknown => {
                 self.findings.ask(rules::UNKNOWN_PATH, format!("where {path} leads is known only when it runs"))
             }
@@ -156,6 +174,27 @@ impl Walker<'_> {
         self.findings.ask(rules::RUN_FILE, format!("{} would be executed", place.path));
     }
 
+    /// Code or settings out of a file, which run within a program.
+    pub(super) fn loads(&mut self, program: &str, raw: &str) {
+        if matches!(raw, "" | "/dev/null" | "NONE" | "NORC" | "DEFAULTS") {
+            return;
+        }
+        self.read(raw, By::Shell);
+        self.findings.ask(rules::RUN_FILE, format!("{program} would run {}", raw.replace(UNKNOWN, "…")));
+    }
+
+    /// A file that is written, or a command that is given what would be written to it.
+    pub(super) fn tape(&mut self, raw: &str) {
+        let raw = raw.trim();
+        match raw.strip_prefix(['|', '!']).or_else(|| raw.strip_prefix("%pipe%")) {
+            Some(source) => {
+                self.findings.ask(rules::RUN_CODE, "what is written would be given to a command");
+                self.apart(|walker| walker.script(source, &super::shell::Stream::unknown()));
+            }
+            None => self.write(raw.trim_matches(['\'', '"'])),
+        }
+    }
+
     /// A URL that a program of the shell reads.
     pub(super) fn fetch(&mut self, raw: &str) {
         match urls::reach(&raw.replace(UNKNOWN, "x")) {
@@ -163,8 +202,9 @@ impl Walker<'_> {
                 self.findings.block(rules::SSRF, format!("{host} gives out credentials of this machine"))
             }
             Reach::Odd(why) => {
-                if let Some(path) = raw.strip_prefix("file://") {
-                    self.read(path, By::Shell);
+                if raw.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+                    let path = raw[5..].trim_start_matches('/');
+                    self.read(&format!("/{path}"), By::Shell);
                 } else if ["gopher:", "dict:", "ldap:", "tftp:", "smb:"]
                     .iter()
                     .any(|scheme| raw.to_lowercase().starts_with(scheme))

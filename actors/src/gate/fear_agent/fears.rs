@@ -31,6 +31,10 @@ impl FearAgent {
                 // An "always" of the time before doesn't answer what is wanted now.
                 let kind = |rule: &str| rule.ends_with(&format!("/{PINNED}")) && is_of(rule, &tool);
                 self.allowed.retain(|allowed| !kind(allowed));
+                for grant in self.grants.values_mut().filter(|grant| is_of(&format!("{}/", grant.tool), &tool)) {
+                    grant.rules.remove(PINNED);
+                }
+                self.grants.retain(|_, grant| !grant.rules.is_empty());
                 self.pinned.insert(tool);
             }
             FearWish::Forgive => {

@@ -13,15 +13,23 @@ fn listed(names: &str, name: &str) -> bool {
 const SECRET_FOLDERS: &str = ".ssh .gnupg .aws .azure .kube .password-store .bitcoin .ethereum .config/gcloud .config/gh .config/op \
     .config/rclone .config/doctl .config/hub .local/share/keyrings Library/Keychains .mozilla .thunderbird \
     .config/google-chrome .config/chromium .config/BraveSoftware .electrum .config/heroku .config/sops .oci \
-    .vault.d .minikube .terraform.d .config/solana";
+    .vault.d .minikube .terraform.d .config/solana .local/share/kwalletd .config/vivaldi .config/opera .config/microsoft-edge \
+    .config/google-chrome-beta snap/firefox snap/chromium .config/Signal .config/Bitwarden .config/keepassxc .config/age .pki .kaggle \
+    .config/hcloud .config/linode-cli .config/wandb .config/github-copilot .fly .railway .aws-sso .azure-devops";
 
-const SECRET_FILES: &str = ".netrc _netrc .pgpass .my.cnf .git-credentials .pypirc .vault-token .s3cfg .boto .htpasswd .dockercfg \
+const SECRET_FILES: &str = ".netrc _netrc .pgpass .my.cnf .git-credentials .pypirc .vault-token .s3cfg .boto .htpasswd .dockercfg .Xauthority .ICEauthority krb5.keytab chap-secrets pap-secrets \
     .rclone.conf wallet.dat id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk secring.gpg shadow \
     shadow- gshadow gshadow- master.passwd sudoers .credentials.json .databrickscfg";
 
 const MAYBE_SECRET_FILES: &str = "credentials.json credentials.yml credentials.yaml credentials.toml credentials secrets.json secrets.yml \
     secrets.yaml secrets.toml secret.yaml secret.yml secrets.env service-account.json service_account.json \
     master.key token.json auth.json kubeconfig local.settings.json terraform.tfstate";
+
+/// A name that says by itself that the file holds a credential.
+pub(super) fn is_listed(name: &str) -> bool {
+    name.contains(['.', '_'])
+        && (listed(SECRET_FILES, name) || MAYBE_SECRET_FILES.split_ascii_whitespace().any(|known| known == name))
+}
 
 const STARTUP_FILES: &str = ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin \
     .zlogout .kshrc .cshrc .tcshrc .login .logout .xinitrc .xprofile .xsession .xsessionrc .pam_environment \
@@ -48,7 +56,7 @@ pub(super) const NAMED: &[(&str, Stands, Kind)] = &[
         Kind::Secret,
     ),
     (
-        "etc/sudoers.d etc/ssl/private run/secrets var/run/secrets etc/kubernetes var/spool/cron",
+        "etc/sudoers.d etc/ssl/private etc/wireguard etc/letsencrypt/live etc/letsencrypt/archive etc/NetworkManager/system-connections run/secrets var/run/secrets etc/kubernetes var/spool/cron",
         Stands::AtRoot,
         Kind::Secret,
     ),
@@ -92,6 +100,11 @@ pub(super) fn kind_of(setting: &Setting, path: &str, inside: bool) -> Kind {
             "/var/run/secrets",
             "/etc/kubernetes",
             "/var/spool/cron",
+            "/etc/wireguard",
+            "/etc/letsencrypt/live",
+            "/etc/letsencrypt/archive",
+            "/etc/NetworkManager/system-connections",
+            "/var/lib/sss/secrets",
         ]
         .iter()
         .any(|folder| path.starts_with(folder))

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use maxim_bus::RegionName;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::HurtRecalled;
@@ -9,6 +10,7 @@ use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionE
 use maxim_bus::units::Valence;
 
 use super::fears::PINNED;
+use super::granting::Asked;
 use super::region::{FearAgent, FearEvent, GateEntry, record_key};
 use crate::region::{Hears, Pulse};
 
@@ -25,12 +27,13 @@ impl FearAgent {
         if self.pinned.contains(&entry.intent.tool) && pulse.settings().fearless.is_none() {
             entry.rule = PINNED.into();
             entry.reason = "a person wants to be asked about it".into();
+            entry.asks = vec![Asked::of_all(&entry.rule, &entry.reason)];
             return self.ask_unless_allowed(entry, pulse);
         }
         if !self.hurtful.contains(&entry.intent.tool) {
             return self.clear(entry, pulse);
         }
-        let (id, due) = (entry.id, pulse.now() + PREDICTION);
+        let (id, due) = (entry.id, pulse.now().later(PREDICTION));
         entry.status = "predicting".into();
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Predicting { id, due });
@@ -72,12 +75,17 @@ impl FearAgent {
             predicted.links.join(", "),
             bridge.unwrap_or_default(),
         );
+        entry.asks = vec![Asked::of_all(&entry.rule, &entry.reason)];
         self.ask_unless_allowed(entry, pulse);
     }
 
-    fn ask_unless_allowed(&self, entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        if self.allowed.contains(&pulse.settings().kind(&entry.intent.tool, &entry.rule)) {
-            self.clear(entry, pulse);
+    fn ask_unless_allowed(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        let noted = entry.grants.len();
+        if let Some(files) = self.passes_by_grants(&mut entry, pulse) {
+            self.note_uses(&entry.grants[noted..], pulse);
+            // It is one reason, so one grant.
+            entry.files.fixed = files.into_iter().next().or(entry.files.fixed);
+            self.clear_if_unchanged(entry, pulse);
         } else {
             self.ask(entry, pulse);
         }

@@ -16,6 +16,8 @@
 //!
 //! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
 
+mod admission;
+mod asks;
 mod code;
 mod consent;
 mod content;
@@ -24,21 +26,27 @@ mod effects;
 mod endless;
 mod fears;
 mod globs;
+mod granting;
+mod grants;
 mod kinds;
 mod learned;
 mod options;
 mod own;
 mod paths;
 mod programs;
+mod reading;
 mod reckoned;
 mod redirects;
 mod refusals;
 mod region;
 mod review;
+mod shape;
 mod shell;
+mod tables;
 mod tool;
 mod urls;
 mod verdict;
+mod walls;
 mod words;
 
 #[cfg(test)]
@@ -47,10 +55,13 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use asks::{Ask, Touch};
 pub use maxim_bus::mode::Mode;
+pub use reading::Files;
 pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
 pub use review::{ReviewPower, ReviewSettings};
 pub use verdict::{Category, Judgement, Verdict, layer_of};
+pub use walls::Walls;
 
 use crate::action::tools::OwnFiles;
 
@@ -75,10 +86,19 @@ pub struct Setting {
 
 /// The deterministic layer's verdict. Never panics, whatever the text; costs well under a millisecond for ordinary calls.
 pub fn judge(call: &ToolCall, setting: &Setting) -> Judgement {
+    judge_seen(call, setting, None).judgement
+}
+
+/// The same with what was read of the files that it would run, and what it would have to read further. Without anything that
+/// was read the verdict on what stands in files is provisional.
+fn judge_seen(call: &ToolCall, setting: &Setting, seen: Option<&reading::Seen>) -> reading::Judged {
     let mut findings = verdict::Findings::new(setting.mode);
     let mut walker = shell::Walker::new(setting, &mut findings);
+    walker.reading = seen.map(reading::Reading::of).unwrap_or_default();
     tool::judge(&mut walker, call);
-    findings.into_judgement()
+    let reading::Reading { wanted, used, .. } = std::mem::take(&mut walker.reading);
+    let runs = findings.runs;
+    reading::Judged { judgement: findings.into_judgement(), wanted, used, runs }
 }
 
 /// Why the agent's own HTTP tool may not read this address; none when it is one of the public web.
@@ -93,6 +113,11 @@ pub fn unfit_url(url: &str) -> Option<String> {
 /// Why a name may not lead to this address; none when it is a public one.
 pub fn unfit_address(address: std::net::IpAddr) -> Option<String> {
     (urls::address_reach(address) != urls::Reach::Public).then(|| address.to_string())
+}
+
+/// Where a path leads as the kernel would find it, also where the end isn't there.
+pub(crate) fn resolved(path: &std::path::Path) -> PathBuf {
+    paths::resolve(path)
 }
 
 /// Whether what lies at this path, inside the working folder, may be a credential by its name: reading it is asked.

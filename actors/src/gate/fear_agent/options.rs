@@ -2,8 +2,9 @@
 //!
 //! A table is words separated by spaces: `o,output=W k,key=V f,force`. The names of one option are joined by commas; after
 //! `=` stands what its value is: `V` text, `R` a file that is read, `W` a file or folder that is written, `X` a command line that
-//! is run, `U` a URL, `P` the file of a pattern or program. Without `=` the option takes no value. A table that begins
-//! with `!` has long names after a single dash (`-name x`), as find, gcc and terraform do; one that begins with `^` ends options
+//! is run, `U` a URL, `P` the file of a pattern or program, `L` code or settings that run out of a file, `l` the same where it
+//! is a path, `T` a file or a command after `|`, `C` a file unless it holds `=`; other letters are for the program's own judge.
+//! Two letters are two values. Without `=` the option takes no value. A table that begins with `!` has long names after a single dash (`-name x`), as find, gcc and terraform do; one that begins with `^` ends options
 //! at the first operand, as wrappers do.
 
 /// Options and operands of one call.
@@ -34,14 +35,15 @@ impl Parsed {
     }
 }
 
+/// An entry of a table: its first spelling, and the roles of its values; most options have one at most.
+type Entry<'a> = (&'a str, Option<&'a str>);
+
 /// The entry of the table for `name`: its first spelling and the role of its value.
-fn entry<'a>(table: &'a str, name: &str, abbreviated: bool) -> Option<(&'a str, Option<char>)> {
+fn entry<'a>(table: &'a str, name: &str, abbreviated: bool) -> Option<Entry<'a>> {
     let entries = || {
-        table.split_ascii_whitespace().map(|entry| {
-            let (names, role) =
-                entry.split_once('=').map_or((entry, None), |(names, role)| (names, role.chars().next()));
-            (names, role)
-        })
+        table
+            .split_ascii_whitespace()
+            .map(|entry| entry.split_once('=').map_or((entry, None), |(names, roles)| (names, Some(roles))))
     };
     let exact = entries().find(|(names, _)| names.split(',').any(|n| n == name));
     let found = exact.or_else(|| {
@@ -51,10 +53,40 @@ fn entry<'a>(table: &'a str, name: &str, abbreviated: bool) -> Option<(&'a str, 
     found.map(|(names, role)| (names.split(',').next().unwrap_or(names), role))
 }
 
+/// A program's own table with what the data file adds to it. What is in both goes by the name of the first and the values of the
+/// second, because the first's name is what the program is judged by.
+#[derive(Clone, Copy)]
+struct Tables<'a> {
+    own: &'a str,
+    added: &'a str,
+}
+
+impl<'a> Tables<'a> {
+    fn entry(self, name: &str, abbreviated: bool) -> Option<Entry<'a>> {
+        let own = entry(self.own, name, false);
+        match entry(self.added, name, false) {
+            Some((canonical, roles)) => Some((own.map_or(canonical, |(own, _)| own), roles)),
+            None => own.or_else(|| entry(self.own, name, abbreviated)).or_else(|| entry(self.added, name, abbreviated)),
+        }
+    }
+
+    /// A long name behind one dash.
+    fn dashed(self, name: &str) -> Option<Entry<'a>> {
+        let (canonical, roles) = entry(self.added, &format!("-{name}"), false)?;
+        Some((canonical.trim_start_matches('-'), roles))
+    }
+}
+
 pub(super) fn parse(table: &str, args: &[String]) -> Parsed {
-    let single_dash = table.starts_with('!');
-    let stop_at_operand = table.starts_with('^');
-    let table = table.trim_start_matches(['!', '^']);
+    parse_with(table, "", args)
+}
+
+/// `added`: what the data file says of the program, in the same form.
+pub(super) fn parse_with(table: &str, added: &str, args: &[String]) -> Parsed {
+    let prefix = table.len() - table.trim_start_matches(['!', '^']).len();
+    let (prefix, own) = table.split_at(prefix);
+    let (single_dash, stop_at_operand) = (prefix.contains('!'), prefix.contains('^'));
+    let tables = Tables { own, added };
     let mut parsed = Parsed::default();
     let mut at = 0;
     while at < args.len() {
@@ -66,18 +98,16 @@ pub(super) fn parse(table: &str, args: &[String]) -> Parsed {
         }
         let long = arg.strip_prefix("--").filter(|rest| !rest.is_empty());
         let short = arg.strip_prefix('-').filter(|rest| !rest.is_empty() && long.is_none());
-        if let Some(body) = long.or(if single_dash { short } else { None }) {
-            let (name, attached) = body.split_once('=').map_or((body, None), |(n, v)| (n, Some(v.to_owned())));
-            match entry(table, name, long.is_some()) {
-                Some((canonical, Some(role))) => {
-                    let value = attached.or_else(|| {
-                        at += 1;
-                        args.get(at - 1).cloned()
-                    });
-                    parsed.options.push((canonical.to_owned(), value, role));
-                }
-                Some((canonical, None)) => parsed.options.push((canonical.to_owned(), attached, ' ')),
-                None => match single_dash.then(|| glued(table, body)).flatten() {
+        let body = long.or(short);
+        let (name, attached) =
+            body.map_or(("", None), |body| body.split_once('=').map_or((body, None), |(n, v)| (n, Some(v.to_owned()))));
+        let dashed = if name.chars().count() > 1 { tables.dashed(name) } else { None };
+        if let Some((canonical, roles)) = dashed {
+            at = take(canonical, roles, attached, args, at, &mut parsed);
+        } else if let Some(body) = long.or(if single_dash { short } else { None }) {
+            match tables.entry(name, long.is_some()) {
+                Some((canonical, roles)) => at = take(canonical, roles, attached, args, at, &mut parsed),
+                None => match single_dash.then(|| glued(tables, body)).flatten() {
                     Some((canonical, value, role)) if long.is_none() => {
                         parsed.options.push((canonical.to_owned(), Some(value), role))
                     }
@@ -85,7 +115,7 @@ pub(super) fn parse(table: &str, args: &[String]) -> Parsed {
                 },
             }
         } else if let Some(letters) = short {
-            at = cluster(table, letters, args, at, &mut parsed);
+            at = cluster(tables, letters, args, at, &mut parsed);
         } else if stop_at_operand {
             parsed.operands.push(arg.clone());
             parsed.operands.extend(args[at..].iter().cloned());
@@ -97,33 +127,51 @@ pub(super) fn parse(table: &str, args: &[String]) -> Parsed {
     parsed
 }
 
+/// Notes an option with as many values as it has roles, the first of which may be attached. Returns the index of the next argument.
+fn take(
+    canonical: &str,
+    roles: Option<&str>,
+    attached: Option<String>,
+    args: &[String],
+    mut at: usize,
+    parsed: &mut Parsed,
+) -> usize {
+    let Some(roles) = roles else {
+        parsed.options.push((canonical.to_owned(), attached, ' '));
+        return at;
+    };
+    let mut attached = attached;
+    for role in roles.chars() {
+        let value = attached.take().or_else(|| {
+            at += 1;
+            args.get(at - 1).cloned()
+        });
+        parsed.options.push((canonical.to_owned(), value, role));
+    }
+    at
+}
+
 /// `-ofile` in a single-dash table: the first letter takes the rest.
-fn glued<'a>(table: &'a str, body: &str) -> Option<(&'a str, String, char)> {
+fn glued<'a>(tables: Tables<'a>, body: &str) -> Option<(&'a str, String, char)> {
     let first = body.chars().next()?;
-    match entry(table, first.encode_utf8(&mut [0; 4]), false) {
-        Some((canonical, Some(role))) => Some((canonical, body[first.len_utf8()..].to_owned(), role)),
+    match tables.entry(first.encode_utf8(&mut [0; 4]), false) {
+        Some((canonical, Some(roles))) => {
+            Some((canonical, body[first.len_utf8()..].to_owned(), roles.chars().next().unwrap_or('V')))
+        }
         _ => None,
     }
 }
 
 /// `-rf`, `-ofile`, `-o file`. Returns the index of the next argument.
-fn cluster(table: &str, letters: &str, args: &[String], mut at: usize, parsed: &mut Parsed) -> usize {
+fn cluster(tables: Tables<'_>, letters: &str, args: &[String], at: usize, parsed: &mut Parsed) -> usize {
     for (index, letter) in letters.char_indices() {
-        let name = letter.to_string();
-        match entry(table, &name, false) {
-            Some((canonical, Some(role))) => {
+        match tables.entry(letter.encode_utf8(&mut [0; 4]), false) {
+            Some((canonical, Some(roles))) => {
                 let rest = &letters[index + letter.len_utf8()..];
-                let value = if rest.is_empty() {
-                    at += 1;
-                    args.get(at - 1).cloned()
-                } else {
-                    Some(rest.to_owned())
-                };
-                parsed.options.push((canonical.to_owned(), value, role));
-                return at;
+                return take(canonical, Some(roles), (!rest.is_empty()).then(|| rest.to_owned()), args, at, parsed);
             }
             Some((canonical, None)) => parsed.options.push((canonical.to_owned(), None, ' ')),
-            None => parsed.options.push((name, None, ' ')),
+            None => parsed.options.push((letter.to_string(), None, ' ')),
         }
     }
     at

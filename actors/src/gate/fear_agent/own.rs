@@ -66,6 +66,11 @@ fn standing_to(spelling: &str, path: &Path, kind: Own) -> Own {
 }
 
 impl Walker<'_> {
+    /// What only the agent itself reads.
+    pub(super) fn is_own_data(&self, own: Own) -> bool {
+        matches!(own, Own::Data | Own::Perhaps)
+    }
+
     /// True when a change of this place is settled by whose it is.
     pub(super) fn guards_change(&mut self, path: &str, own: Own) -> bool {
         match own {

@@ -24,7 +24,9 @@ impl Walker<'_> {
                     match kind {
                         Kind::Read => {
                             self.read(&path, By::Shell);
-                            *stdin = Stream { endless: endless::is_endless(&path), ..self.substituted_or(&path) };
+                            let given = self.substituted_or(&path);
+                            let file = self.absolute(&path).filter(|_| !path.starts_with("/dev/"));
+                            *stdin = Stream { endless: endless::is_endless(&path), file, ..given };
                         }
                         Kind::ReadAndWrite => {
                             self.read(&path, By::Shell);

@@ -17,19 +17,21 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
+use maxim_bus::mode::Powers;
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
 use maxim_bus::signals::bridges::{
     ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EnergyChanged, EscalationCounselled,
     goal_kind,
 };
 use maxim_bus::signals::fear::{FearsRecalled, FearsSurveyed, RecallFears, SurveyFears};
-use maxim_bus::signals::intent::{
-    ApprovalDecided, DecisionTaken, Escalation, Intent, IntentPermitted, IntentRefused, Refusal,
-};
+use maxim_bus::signals::grants::{AlwaysOffer, GrantsSurveyed, SurveyGrants};
+use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken, Intent, IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use maxim_bus::signals::outcome::{ExecutionStarted, OutcomeDoubted, ToolResult};
+use maxim_bus::signals::program_files::{FixPrograms, Fixed, ProgramsFixed, ProgramsRead, ReadPrograms};
 use maxim_bus::signals::recall::{
     OutcomesPredicted, PredictOutcomes, PredictionErrorSensed, ReportStats, StatsReported,
 };
@@ -37,11 +39,15 @@ use maxim_bus::signals::thought::{ModelCall, ModelReply};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
+use super::admission::judged;
 use super::consent::{AnswerCounts, AnswerKind};
 use super::fears::{FearChange, PINNED};
+use super::grants::Grant;
+use super::reading::{Files, Wait};
 use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
-use super::{Mode, Setting, ToolCall, Verdict, judge};
+use super::walls::Walls;
+use super::{Mode, Setting, ToolCall, Verdict};
 use crate::action::tools::{Imagined, OwnFiles};
 use crate::gate::ClearedIntent;
 use crate::gate::cleared_intent::Terms;
@@ -72,7 +78,9 @@ pub struct FearSettings {
     pub irreversible: BTreeSet<String>,
     /// Tools that are programs of others, and change something: what they do isn't known, so they are asked about.
     pub foreign: BTreeSet<String>,
-    /// Digests of what servers say of their tools, by tool: an "always" holds for what was said when it was given.
+    /// What the hands can reach at most: what they refuse in any case isn't asked about.
+    pub walls: Walls,
+    /// Digests of what servers say of their tools, by tool: a grant holds for what was said when it was given.
     pub offers: BTreeMap<String, String>,
     /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
     pub bridge_gain: f64,
@@ -99,8 +107,17 @@ pub struct FearAgent {
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
     pub(super) predicting: BTreeMap<MessageId, Timestamp>,
     cleared: BTreeMap<MessageId, Clearance>,
-    /// Kinds of action that a person allowed for good: `tool/rule`, of a server's tool `tool@digest/rule`.
+    /// What an earlier version kept as allowed for good: `tool/rule`. Too wide, so it is listed and not honoured.
     pub(super) allowed: BTreeSet<String>,
+    /// What a person allowed for good, by its id.
+    #[serde(default)]
+    pub(super) grants: BTreeMap<String, Grant>,
+    /// Wrong codes that were tried while a question was open, by question.
+    #[serde(default)]
+    pub(super) guesses: BTreeMap<MessageId, u32>,
+    /// Intents that wait for the program reader.
+    #[serde(default)]
+    pub(super) waits: BTreeMap<MessageId, Wait>,
     pub(super) stopped: bool,
     #[serde(default)]
     pub(super) counts: AnswerCounts,
@@ -127,7 +144,7 @@ pub struct GateEntry {
     pub trust: Trust,
     pub rule: String,
     pub reason: String,
-    /// What it waits for: `asked`, `reviewing`, `predicting` or `cleared`.
+    /// What it waits for: `reading`, `checking`, `asked`, `reviewing`, `predicting` or `cleared`.
     pub status: String,
     pub expires: Timestamp,
     /// What experience expects of it, once it has answered.
@@ -139,6 +156,21 @@ pub struct GateEntry {
     /// What it is done under.
     #[serde(default)]
     pub terms: Terms,
+    /// Every reason for asking that isn't answered yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<super::granting::Asked>,
+    /// The grants by which it passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<String>,
+    /// What an "always" would cover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<AlwaysOffer>,
+    /// What a yes for any arguments would cover; none where there is no such yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub any_arguments: Option<String>,
+    /// The files that it would run.
+    #[serde(default)]
+    pub files: Files,
 }
 
 impl GateEntry {
@@ -175,8 +207,33 @@ pub enum FearEvent {
     Closed {
         id: MessageId,
     },
+    /// Of an earlier version.
     AllowedAlways {
         kind: String,
+    },
+    /// The program reader was asked.
+    Waits {
+        id: MessageId,
+        wait: Wait,
+    },
+    /// It has answered, or was given up.
+    Waited {
+        id: MessageId,
+    },
+    Granted {
+        id: String,
+        grant: Box<Grant>,
+    },
+    GrantUsed {
+        id: String,
+        at: Timestamp,
+    },
+    Revoked {
+        id: String,
+    },
+    /// A code that names no question was tried while these were open.
+    Guessed {
+        open: Vec<MessageId>,
     },
     Stopped(bool),
     Counselled(EscalationCounselled),
@@ -204,10 +261,13 @@ wiring!(FearAgent {
         ContextAssessed,
         ForeseeVerdict,
         SurveyFears,
+        SurveyGrants,
         RecallFears,
         ModelReply,
         EnergyChanged,
         ReportStats,
+        ProgramsRead,
+        ProgramsFixed,
     ],
     back: [PredictionErrorSensed, HurtRecalled, ExecutionStarted, ToolResult, OutcomeDoubted, EscalationCounselled],
     emits: [
@@ -219,10 +279,13 @@ wiring!(FearAgent {
         ApprovalAnswered,
         VerdictForeseen,
         FearsSurveyed,
+        GrantsSurveyed,
         DecisionTaken,
         FearsRecalled,
         ModelCall,
         StatsReported,
+        ReadPrograms,
+        FixPrograms,
     ],
 });
 
@@ -258,17 +321,37 @@ impl Region for FearAgent {
             FearEvent::Cleared { id, expires, reissue } => {
                 self.predicting.remove(&id);
                 self.asked.remove(&id);
+                self.guesses.remove(&id);
                 self.reviews.close(id);
                 self.cleared.insert(id, Clearance { expires, reissue });
             }
-            FearEvent::Closed { id } => {
+            FearEvent::Waits { id, wait } => {
                 self.predicting.remove(&id);
                 self.asked.remove(&id);
+                self.reviews.close(id);
+                self.waits.insert(id, wait);
+            }
+            FearEvent::Waited { id } => drop(self.waits.remove(&id)),
+            FearEvent::Closed { id } => {
+                self.waits.remove(&id);
+                self.predicting.remove(&id);
+                self.asked.remove(&id);
+                self.guesses.remove(&id);
                 self.cleared.remove(&id);
                 self.reviews.close(id);
             }
             FearEvent::AllowedAlways { kind } => {
                 self.allowed.insert(kind);
+            }
+            FearEvent::Granted { id, grant } => {
+                self.grants.insert(id, *grant);
+            }
+            FearEvent::GrantUsed { id, at } => self.note_use(&id, at),
+            FearEvent::Revoked { id } => self.lose_grant(&id),
+            FearEvent::Guessed { open } => {
+                for id in open {
+                    *self.guesses.entry(id).or_insert(0) += 1;
+                }
             }
             FearEvent::Stopped(stopped) => self.stopped = stopped,
             FearEvent::Counselled(told) => self.counsels.learn(&told),
@@ -281,7 +364,8 @@ impl Region for FearAgent {
 
     fn next_deadline(&self, settings: &FearSettings) -> Option<Timestamp> {
         let cleared = self.cleared.values().map(|clearance| clearance.reissue.min(clearance.expires));
-        let waiting = self.asked.values().chain(self.predicting.values()).copied();
+        let read = self.waits.values().map(|wait| wait.due);
+        let waiting = self.asked.values().chain(self.predicting.values()).copied().chain(read);
         waiting.chain(self.reviews.next_due(settings.boot)).chain(cleared).min()
     }
 
@@ -297,6 +381,9 @@ impl Region for FearAgent {
                 Some(entry) => self.clear(entry, pulse),
                 None => {}
             }
+        }
+        for (id, wait) in self.waits.iter().filter(|(_, wait)| wait.due <= now) {
+            self.waited_in_vain(*id, *wait, pulse);
         }
         self.reviews_overdue(pulse);
         for (id, clearance) in &self.cleared {
@@ -330,8 +417,8 @@ impl FearAgent {
             let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
             return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
-        entry.expires = pulse.now() + pulse.settings().approval;
-        Self::put_question(entry, pulse);
+        entry.expires = pulse.now().later(pulse.settings().approval);
+        self.fix_and_ask(entry, pulse);
     }
 
     /// Puts it to a person, until the entry expires.
@@ -339,7 +426,8 @@ impl FearAgent {
         entry.status = "asked".into();
         let GateEntry { id, expires, .. } = entry;
         let refused = refusal_of(&entry, Refusal::Asked, &entry.rule, entry.reason.clone());
-        let question = IntentRefused { approval: Some(id), until: Some(expires), ..refused };
+        let always = entry.always.clone();
+        let question = IntentRefused { approval: Some(id), until: Some(expires), always, ..refused };
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Asked { id, expires });
         pulse.emit_trusted(entry.intent.turn, entry.trust, question);
@@ -357,7 +445,7 @@ impl FearAgent {
     pub(super) fn answered(&self, id: MessageId, end: ApprovalEnd, pulse: &mut Pulse<'_, Self>) {
         let entry = pulse.record::<GateEntry>(&record_key(id));
         if let Some(entry) = entry.filter(|entry| !entry.is_doubt()) {
-            let asked_at = entry.expires - pulse.settings().approval;
+            let asked_at = entry.expires.earlier(pulse.settings().approval);
             let GateEntry { rule, intent, trust, .. } = entry;
             let ended = ApprovalEnded { intent: id, tool: intent.tool, goal: intent.goal, rule, asked_at, end };
             pulse.emit_trusted(intent.turn, trust, ended);
@@ -365,15 +453,16 @@ impl FearAgent {
     }
 
     pub(super) fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        let expires = pulse.now() + CLEARANCE;
+        let expires = pulse.now().later(CLEARANCE);
         entry.status = "cleared".into();
+        entry.terms.sealed = entry.files.fixed.as_ref().map(Fixed::sealed);
         entry.expires = expires;
         pulse.put(record_key(entry.id), &entry);
         self.issue(&entry, expires, pulse);
     }
 
     fn issue(&self, entry: &GateEntry, expires: Timestamp, pulse: &mut Pulse<'_, Self>) {
-        pulse.keep(FearEvent::Cleared { id: entry.id, expires, reissue: pulse.now() + REISSUE });
+        pulse.keep(FearEvent::Cleared { id: entry.id, expires, reissue: pulse.now().later(REISSUE) });
         let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
         let (intent, terms, expected) = (entry.intent.clone(), entry.terms.clone(), entry.predicted.clone());
         let cleared = ClearedIntent::issue(entry.id, intent, rule, reason, expires, terms, expected);
@@ -389,10 +478,12 @@ impl FearAgent {
         pulse: &mut Pulse<'_, Self>,
     ) {
         let entry = pulse.record::<GateEntry>(&record_key(id));
+        self.forget_read(id, pulse);
         pulse.keep(FearEvent::Closed { id });
         pulse.remove(record_key(id));
         if let Some(entry) = entry {
-            if refusal == Refusal::Denied && !entry.is_doubt() {
+            let is_a_persons = refusal == Refusal::Denied && rule != "approval.guessed";
+            if is_a_persons && !entry.is_doubt() {
                 Self::remember_refusal(&entry, rule, reason, pulse);
             }
             let refused = refusal_of(&entry, refusal, rule, reason.into());
@@ -401,74 +492,31 @@ impl FearAgent {
     }
 }
 
-impl Hears<IntentPermitted> for FearAgent {
-    fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
-        let IntentPermitted { intent, id, ask, powers, called, .. } = permitted;
-        let settings = pulse.settings();
-        let mut setting = settings.setting();
-        if let Some(powers) = powers {
-            setting.mode = setting.mode.min(powers.mode);
-            setting.workdir = powers.workdir.clone().unwrap_or(setting.workdir);
-        }
-        let judged = judged(&intent.tool, &intent.params, &setting, settings);
-        let entry = GateEntry {
-            intent: intent.clone(),
-            id: *id,
-            trust: pulse.trust(),
-            rule: judged.rule.to_string(),
-            reason: judged.reason,
-            status: String::new(),
-            expires: pulse.now(),
-            predicted: None,
-            assessed: None,
-            terms: Terms { powers: powers.clone(), called: called.clone() },
-        };
-        if self.stopped {
-            pulse.emit(refusal_of(&entry, Refusal::Stopped, "stop.latched", "the brain is stopped".into()));
-            return;
-        }
-        match judged.verdict {
-            Verdict::Block => {
-                let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
-                Self::remember_refusal(&entry, &rule, &reason, pulse);
-                pulse.emit(refusal_of(&entry, Refusal::Blocked, &rule, reason));
-            }
-            // No model is paid to look at what nobody wants.
-            Verdict::Ask if intent.unasked => self.ask(entry, pulse),
-            Verdict::Ask if !self.allowed.contains(&settings.kind(&intent.tool, &entry.rule)) => {
-                self.review_or_ask(entry, &judged.rules, setting.mode, pulse);
-            }
-            Verdict::Allow if self.is_escalated(ask.as_ref(), &entry, settings) => {
-                let (rule, reason) = ask.clone().map(|ask| (ask.rule, ask.reason)).unwrap_or_default();
-                self.ask(GateEntry { rule, reason, ..entry }, pulse);
-            }
-            _ => self.consult(entry, pulse),
-        }
-    }
-}
-
 impl FearAgent {
-    fn is_escalated(&self, ask: Option<&Escalation>, entry: &GateEntry, settings: &FearSettings) -> bool {
-        ask.is_some_and(|ask| !self.allowed.contains(&settings.kind(&entry.intent.tool, &ask.rule)))
+    /// What is cleared and hasn't begun.
+    pub(super) fn cleared_intents(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.cleared.keys().copied()
     }
 }
 
 impl FearSettings {
+    /// The setting within what the agent may now.
+    pub(super) fn setting_under(&self, powers: Option<&Powers>) -> Setting {
+        let mut setting = self.setting();
+        if let Some(powers) = powers {
+            setting.mode = setting.mode.min(powers.mode);
+            setting.workdir = powers.workdir.clone().unwrap_or(setting.workdir);
+        }
+        setting
+    }
+
     fn setting(&self) -> Setting {
         let Self { mode, workdir, home, own, .. } = self;
         Setting { mode: *mode, workdir: workdir.clone(), home: home.clone(), own: Arc::clone(own) }
     }
-
-    /// What an approval "always" covers: the same tool, as its server describes it, under the same rule.
-    pub(super) fn kind(&self, tool: &str, rule: &str) -> String {
-        match self.offers.get(tool) {
-            Some(digest) => format!("{tool}@{digest}/{rule}"),
-            None => format!("{tool}/{rule}"),
-        }
-    }
 }
 
-fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -> IntentRefused {
+pub(super) fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -> IntentRefused {
     IntentRefused {
         intent: entry.id,
         turn: entry.intent.turn,
@@ -478,6 +526,7 @@ fn refusal_of(entry: &GateEntry, refusal: Refusal, rule: &str, reason: String) -
         reason,
         approval: None,
         until: None,
+        always: None,
     }
 }
 
@@ -493,6 +542,7 @@ impl Hears<PreemptionChanged> for FearAgent {
             PreemptionRequested::Stop(_) => {
                 pulse.keep(FearEvent::Stopped(true));
                 let waiting = self.cleared.keys().chain(self.predicting.keys()).chain(self.asked.keys());
+                let waiting = waiting.chain(self.waits.keys());
                 let waiting: Vec<MessageId> = waiting.copied().chain(self.reviews.intents()).collect();
                 for id in waiting {
                     self.refuse(id, Refusal::Stopped, "stop.latched", "it was stopped before it began", pulse);
@@ -502,18 +552,6 @@ impl Hears<PreemptionChanged> for FearAgent {
             _ => {}
         }
     }
-}
-
-/// The deterministic verdict; what installed programs do isn't in their parameters alone.
-fn judged(tool: &str, params: &serde_json::Value, setting: &Setting, settings: &FearSettings) -> super::Judgement {
-    if let Some(proof) = settings.fearless {
-        return super::verdict::of_nobody_who_fears(proof);
-    }
-    let judged = judge(&ToolCall { tool, params }, setting);
-    if judged.verdict == Verdict::Allow && settings.foreign.contains(tool) {
-        return super::verdict::of_foreign_program(tool, setting.mode);
-    }
-    judged
 }
 
 impl Hears<ForeseeVerdict> for FearAgent {
@@ -530,7 +568,12 @@ impl Hears<ForeseeVerdict> for FearAgent {
                 .and_then(|category| category.as_str().map(str::to_owned))
                 .unwrap_or_default(),
             reason: judged.reason,
-            allowed_always: self.allowed.contains(&settings.kind(&asked.tool, judged.rule)),
+            allowed_always: self.is_granted(
+                ToolCall { tool: &asked.tool, params: &asked.params },
+                &judged.asks,
+                &setting,
+                settings,
+            ),
             hurt_before: self.hurtful.contains(&asked.tool),
             veto_confidence: settings.veto_confidence,
             veto_value: settings.veto_value,
@@ -544,6 +587,9 @@ impl FearAgent {
     /// The tracker has it: from here on the tracker answers for it.
     fn handed_over(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
         if self.cleared.contains_key(&id) {
+            if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
+                Self::keep_begun(&entry, pulse);
+            }
             pulse.keep(FearEvent::Closed { id });
             pulse.remove(record_key(id));
         }
@@ -559,5 +605,6 @@ impl Hears<ExecutionStarted> for FearAgent {
 impl Hears<ToolResult> for FearAgent {
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         self.handed_over(result.intent, pulse);
+        self.ended(result, pulse);
     }
 }

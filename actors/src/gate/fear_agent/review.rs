@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::mode::Mode;
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose};
@@ -210,9 +211,9 @@ fn form() -> Json {
 
 impl FearAgent {
     /// `met`: every rule that has something against the call.
-    pub(super) fn review_or_ask(&self, mut entry: GateEntry, met: &[&str], mode: Mode, pulse: &mut Pulse<'_, Self>) {
+    pub(super) fn review_or_ask(&self, mut entry: GateEntry, met: &[String], mode: Mode, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
-        let is_ambiguous = met.iter().all(|rule| AMBIGUOUS.contains(rule)) && self.reviews.may_ask(now);
+        let is_ambiguous = met.iter().all(|rule| AMBIGUOUS.contains(&rule.as_str())) && self.reviews.may_ask(now);
         let Some(settings) = pulse.settings().review.filter(|_| is_ambiguous) else { return self.ask(entry, pulse) };
         let Some(user) = framed(&entry, mode) else { return self.ask(entry, pulse) };
         if let Some(why) =
@@ -237,7 +238,7 @@ impl FearAgent {
         pulse: &mut Pulse<'_, Self>,
     ) {
         let (intent, turn, boot) = (entry.id, entry.intent.turn, pulse.settings().boot);
-        let due = pulse.now() + PATIENCE;
+        let due = pulse.now().later(PATIENCE);
         pulse.keep(FearEvent::Review(ReviewEvent::Begun { call, intent, due, decides, boot, lost }));
         let review = ModelCall {
             call,
@@ -288,7 +289,7 @@ impl FearAgent {
 
     /// A person is asked, and told why the model didn't help.
     fn unreviewed(&self, intent: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
-        pulse.keep(FearEvent::Review(ReviewEvent::Rests { until: pulse.now() + REST }));
+        pulse.keep(FearEvent::Review(ReviewEvent::Rests { until: pulse.now().later(REST) }));
         if let Some(mut entry) = pulse.record::<GateEntry>(&record_key(intent)) {
             entry.reason = format!("{} ({why})", entry.reason);
             self.ask(entry, pulse);

@@ -26,6 +26,9 @@ const DEPTH_LIMIT: usize = 16;
 /// Most simple commands that are judged for one tool call: bounds loops over functions over loops.
 const COMMAND_LIMIT: usize = 3000;
 
+/// Characters of a simple command that are shown with a question.
+const COMMAND_SHOWN: usize = 300;
+
 /// What flows through a pipe, as far as it can be told.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
@@ -36,6 +39,8 @@ pub(super) struct Stream {
     pub decoded: bool,
     /// It fills whatever takes it in.
     pub endless: bool,
+    /// It is the whole content of this file, whose text is read only where it matters.
+    pub file: Option<String>,
 }
 
 impl Stream {
@@ -49,10 +54,13 @@ impl Stream {
 
     /// What a filter gives out: unknown text of the same origin.
     pub(super) fn filtered(&self) -> Self {
-        Self { text: None, present: true, endless: false, ..*self }
+        Self { text: None, present: true, endless: false, file: None, ..*self }
     }
 
     fn join(&mut self, other: Self) {
+        // Nothing before it leaves it whole.
+        let is_first = self.text.as_deref() == Some("");
+        self.file = if is_first { other.file } else { self.file.take().filter(|_| other.text.as_deref() == Some("")) };
         self.text = match (self.text.take(), other.text) {
             (Some(a), Some(b)) if a.len() + b.len() <= SOURCE_LIMIT => Some(a + &b),
             _ => None,
@@ -90,6 +98,8 @@ pub(super) struct Walker<'a> {
     pub substituted: Vec<Stream>,
     depth: usize,
     commands: usize,
+    /// What it reads of the files that would be run.
+    pub reading: super::reading::Reading<'a>,
 }
 
 impl<'a> Walker<'a> {
@@ -108,6 +118,7 @@ impl<'a> Walker<'a> {
             substituted: Vec::new(),
             depth: 0,
             commands: 0,
+            reading: super::reading::Reading::default(),
         }
     }
 
@@ -371,6 +382,7 @@ impl<'a> Walker<'a> {
             return Stream::unknown();
         }
         let outer = std::mem::take(&mut self.substituted);
+        let around = self.findings.about_command(Some(bounded(command)));
         let mut stdin = stdin.clone();
         let mut words = Vec::new();
         let mut assigned = Vec::new();
@@ -401,6 +413,7 @@ impl<'a> Walker<'a> {
             self.fills_the_disk();
         }
         self.substituted = outer;
+        self.findings.about_command(around);
         out
     }
 
@@ -486,6 +499,15 @@ impl<'a> Walker<'a> {
     /// `unset f` and `alias f=…` make a name mean something else; the function is forgotten.
     pub(super) fn forget_function(&mut self, name: &str) {
         self.functions.remove(name);
+    }
+}
+
+/// A simple command as text, of reasonable length: it stands beside each question about it.
+fn bounded(command: &SimpleCommand) -> String {
+    let text = command.to_string();
+    match text.char_indices().nth(COMMAND_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
     }
 }
 

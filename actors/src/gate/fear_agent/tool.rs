@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::asks::Touch;
 use super::code::{self, Language};
 use super::content;
 use super::effects::By;
@@ -179,7 +180,10 @@ pub(super) fn judge(walker: &mut Walker, call: &ToolCall) {
     if call.tool == "request_directory_change" {
         let path = call.params.get("path").and_then(Value::as_str).unwrap_or_default();
         let place = walker.place(path);
-        walker.findings.ask(rules::DIRECTORY_CHANGE, format!("{} would be the working folder from now on", place.path));
+        let reason = format!("{} would be the working folder from now on", place.path);
+        let outer = walker.findings.about_parameter(Some("path".into()));
+        walker.findings.ask_of_path(rules::DIRECTORY_CHANGE, reason, Touch::Enter { path: place.path });
+        walker.findings.about_parameter(outer);
     }
     object(walker, &tool, call.params, 0);
 }
@@ -193,7 +197,12 @@ fn object(walker: &mut Walker, tool: &Tool, value: &Value, depth: usize) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
+                // What stands deeper is of the parameter that holds it.
+                let outer = (depth == 0).then(|| walker.findings.about_parameter(Some(key.clone())));
                 parameter(walker, tool, &key.to_lowercase().replace('-', "_"), value, depth);
+                if let Some(outer) = outer {
+                    walker.findings.about_parameter(outer);
+                }
             }
         }
         Value::Array(items) => items.iter().for_each(|item| object(walker, tool, item, depth + 1)),
@@ -224,7 +233,12 @@ fn parameter(walker: &mut Walker, tool: &Tool, key: &str, value: &Value, depth: 
                 | "content"
         );
     if known(COMMAND_KEYS) || by_shell {
-        command(walker, value, &strings);
+        // A command runs in the folder that the call names.
+        let folder = tool.params.get("cwd").and_then(Value::as_str).and_then(|folder| walker.absolute(folder));
+        walker.apart(|walker| {
+            walker.cwd = folder.unwrap_or_else(|| walker.cwd.clone());
+            command(walker, value, &strings);
+        });
     } else if known(CODE_KEYS) {
         let language = language(tool);
         for source in &strings {
@@ -372,7 +386,7 @@ fn path_of_tool(walker: &mut Walker, tool: &Tool, key: &str, path: &str) {
         spelled(path, |path| walker.delete(path, recursive));
     } else if tool.is(RUN_WORDS) && !matches!(key, "cwd" | "workdir" | "working_directory") {
         walker.run_file(path);
-        run_content(walker, path);
+        super::reading::run_directly(walker, path, &[]);
     } else if (tool.is(WRITE_WORDS) || has_content) && !tool.is(&["read", "list", "search", "get", "view"]) {
         spelled(path, |path| walker.write(path));
     } else {
@@ -382,20 +396,6 @@ fn path_of_tool(walker: &mut Walker, tool: &Tool, key: &str, path: &str) {
         if from_moved {
             spelled(path, |path| walker.write(path));
         }
-    }
-}
-
-/// A file that is to be run is judged by what it says, when it is there and of reasonable size.
-fn run_content(walker: &mut Walker, path: &str) {
-    let place = walker.place(path);
-    let Some(text) = content::small_file(&place.path) else { return };
-    let first = text.lines().next().unwrap_or("");
-    if place.path.ends_with(".py") || first.contains("python") {
-        code::judge(walker, Language::Python, &text);
-    } else if place.path.ends_with(".sh") || (first.starts_with("#!") && first.ends_with("sh")) {
-        walker.apart(|walker| walker.script(&text, &Stream::default()));
-    } else if place.path.ends_with(".js") || first.contains("node") {
-        code::judge(walker, Language::JavaScript, &text);
     }
 }
 

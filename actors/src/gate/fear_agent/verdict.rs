@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Mode;
+use super::asks::{Ask, Touch};
 use crate::action::tools::Imagined;
 
 /// Ordered by severity: of several findings the greatest is the judgement.
@@ -48,7 +49,7 @@ impl fmt::Display for Verdict {
 pub fn layer_of(rule: &str) -> &'static str {
     let (head, _) = rule.split_once(['.', ':']).unwrap_or((rule, ""));
     match (head, rule) {
-        ("approved" | "approval", _) | (_, super::fears::PINNED) => "person",
+        ("approved" | "approval" | "granted" | "grant", _) | (_, super::fears::PINNED) => "person",
         ("reviewed", _) => "model",
         ("fear" | "escalation", _) => "learned",
         ("autonomy" | "tools" | "gate", _) => "autonomy",
@@ -68,16 +69,29 @@ pub struct Judgement {
     /// Every rule that had something against it, in the order in which they were met; `rule` is the first of the worst.
     #[serde(skip)]
     pub rules: Vec<&'static str>,
+    /// Everything that a person is to be asked about, each with what it is about. Empty where the verdict isn't to ask.
+    #[serde(skip)]
+    pub asks: Vec<Ask>,
 }
 
 /// A stable rule id with its category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule(pub &'static str, pub Category);
 
+/// Reasons for asking that are kept one by one; beyond these, the first of each rule.
+const ASKS: usize = 64;
+
 /// The worst finding so far, in the light of the mode.
 pub(super) struct Findings {
     mode: Mode,
     worst: Judgement,
+    asks: Vec<Ask>,
+    /// The simple command that is being judged.
+    command: Option<String>,
+    /// The parameter of the call that is being judged.
+    parameter: Option<String>,
+    /// It would run code, whether or not that is asked about.
+    pub(super) runs: bool,
 }
 
 impl Findings {
@@ -88,17 +102,42 @@ impl Findings {
             category: Category::Routine,
             reason: String::from("nothing in it needs a person"),
             rules: Vec::new(),
+            asks: Vec::new(),
         };
-        Self { mode, worst }
+        Self { mode, worst, asks: Vec::new(), command: None, parameter: None, runs: false }
     }
 
     pub(super) fn ask(&mut self, rule: Rule, reason: impl Into<String>) {
+        self.runs |= rule.1 == Category::CodeExecution;
         // Passive has nobody to ask and no effects; singularity has been given the work that active mode asks about.
         match self.mode {
             Mode::Passive => self.put(Verdict::Block, rule, reason),
             Mode::Singularity if is_granted(rule) => {}
             Mode::Active | Mode::Singularity => self.put(Verdict::Ask, rule, reason),
         }
+    }
+
+    /// The same about a path, which a later wall may refuse whatever a person says.
+    pub(super) fn ask_of_path(&mut self, rule: Rule, reason: impl Into<String>, touch: Touch) {
+        let before = self.asks.len();
+        self.ask(rule, reason);
+        if let Some(ask) = self.asks.get_mut(before) {
+            ask.touch = Some(touch);
+        }
+    }
+
+    /// From now on it is about this simple command; what it was about before.
+    pub(super) fn about_command(&mut self, command: Option<String>) -> Option<String> {
+        std::mem::replace(&mut self.command, command)
+    }
+
+    /// From now on it is about this parameter; what it was about before.
+    pub(super) fn about_parameter(&mut self, parameter: Option<String>) -> Option<String> {
+        std::mem::replace(&mut self.parameter, parameter)
+    }
+
+    pub(super) fn parameter(&self) -> Option<&str> {
+        self.parameter.as_deref()
     }
 
     pub(super) fn block(&mut self, rule: Rule, reason: impl Into<String>) {
@@ -112,17 +151,29 @@ impl Findings {
         self.worst.verdict
     }
 
-    pub(super) fn into_judgement(self) -> Judgement {
+    pub(super) fn into_judgement(mut self) -> Judgement {
+        if self.worst.verdict == Verdict::Ask {
+            self.worst.asks = self.asks;
+        }
         self.worst
     }
 
     fn put(&mut self, verdict: Verdict, rule: Rule, reason: impl Into<String>) {
+        let reason = reason.into();
         if !self.worst.rules.contains(&rule.0) {
             self.worst.rules.push(rule.0);
         }
+        if verdict == Verdict::Ask {
+            let (command, parameter) = (self.command.clone(), self.parameter.clone());
+            let ask = Ask { rule: rule.0, reason: reason.clone(), command, parameter, touch: None };
+            let is_new = !self.asks.iter().any(|known| known.rule == rule.0);
+            if is_new || (self.asks.len() < ASKS && !self.asks.contains(&ask)) {
+                self.asks.push(ask);
+            }
+        }
         if verdict > self.worst.verdict {
             let rules = std::mem::take(&mut self.worst.rules);
-            self.worst = Judgement { verdict, rule: rule.0, category: rule.1, reason: reason.into(), rules };
+            self.worst = Judgement { verdict, rule: rule.0, category: rule.1, reason, rules, asks: Vec::new() };
         }
     }
 }
@@ -143,6 +194,7 @@ pub(super) fn of_nobody_who_fears(_: Imagined) -> Judgement {
         category: Category::Routine,
         reason,
         rules: Vec::new(),
+        asks: Vec::new(),
     }
 }
 
@@ -220,6 +272,9 @@ mod tests {
             (super::super::fears::PINNED, "person"),
             ("approval.denied", "person"),
             ("approved: exec.code", "person"),
+            ("granted: exec.code", "person"),
+            ("approval.guessed", "person"),
+            ("grant.revoked", "person"),
             ("autonomy.rate", "autonomy"),
             ("gate.unasked", "autonomy"),
             ("tools.scene", "autonomy"),

@@ -300,7 +300,7 @@ impl Walker<'_> {
         match name {
             "HOME" => self.setting.home.to_string_lossy().into_owned(),
             "PWD" => self.cwd.clone(),
-            "TMPDIR" => String::from("/tmp"),
+            "TMPDIR" => String::from(super::asks::SCRATCH),
             "PATH" => String::from("/usr/local/bin:/usr/bin:/bin"),
             "IFS" => String::from(" \t\n"),
             "SHELL" | "BASH" | "0" => String::from("bash"),

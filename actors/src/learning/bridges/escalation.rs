@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::bridges::{ApprovalEnd, ApprovalEnded, Counsel, EscalationCounselled, goal_kind, hour_of};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
@@ -192,7 +193,7 @@ impl RemembersInState for EscalationBridge {
             }
         }
         for ((kind, hour), counsel) in scopes {
-            let until = pulse.now() + pulse.settings().law.holds;
+            let until = pulse.now().later(pulse.settings().law.holds);
             pulse.emit(EscalationCounselled { kind, hour, counsel: Some(counsel), until });
         }
     }
@@ -221,7 +222,7 @@ impl Hears<ApprovalEnded> for EscalationBridge {
         let (before, after) = (self.counsels(&kind, hour, law), later.counsels(&kind, hour, law));
         for ((kind, hour), (before, after)) in scopes.into_iter().zip(before.into_iter().zip(after)) {
             if before != after || after.is_some() {
-                pulse.emit(EscalationCounselled { kind, hour, counsel: after, until: pulse.now() + law.holds });
+                pulse.emit(EscalationCounselled { kind, hour, counsel: after, until: pulse.now().later(law.holds) });
             }
         }
         pulse.keep(event);

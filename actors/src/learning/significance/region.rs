@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::bridges::{
     EnergyChanged, EpisodeLived, Moment, SignificanceLearned, SignificanceWeights, Startled,
@@ -309,7 +310,7 @@ impl Hears<EpisodeLived> for SignificanceLearner {
     }
 
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
-        let until = pulse.now() - pulse.settings().judged_after;
+        let until = pulse.now().earlier(pulse.settings().judged_after);
         match self.asked {
             Some((asked, due)) if due <= pulse.now() => self.teach(asked, Vec::new(), pulse),
             Some(_) => {}
@@ -317,7 +318,7 @@ impl Hears<EpisodeLived> for SignificanceLearner {
                 let ids: Vec<String> = self.due(until).into_iter().map(|(id, _)| id.clone()).collect();
                 if !ids.is_empty() {
                     pulse.ask(EPISODES, FollowAssociations { ids: ids.clone() });
-                    pulse.keep(SignificanceEvent::Asked { until, due: pulse.now() + PATIENCE, ids });
+                    pulse.keep(SignificanceEvent::Asked { until, due: pulse.now().later(PATIENCE), ids });
                 }
             }
         }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::{
     ConsolidateLayer, ForgetRecord, KnowledgeRecalled, LayerConsolidated, LayerLinked, PinRecord, RecallKnowledge,
     RecordChanged, RecordsLinked, RecordsRemoved,
@@ -128,7 +129,7 @@ impl Region for AngularGyrus {
                 self.failed += u64::from(!ok);
             }
             GyrusEvent::Stored(record) => {
-                self.upkeep.get_or_insert(record.created.max(record.accessed) + UPKEEP);
+                self.upkeep.get_or_insert(record.created.max(record.accessed).later(UPKEEP));
                 self.store.store(*record);
             }
             GyrusEvent::Used { ids, at } => {
@@ -146,7 +147,7 @@ impl Region for AngularGyrus {
             GyrusEvent::Kept { report, at } => {
                 self.uses.retain(|id, _| !report.pruned.iter().any(|(pruned, _)| pruned == id));
                 self.store.apply(&report);
-                self.upkeep = (self.store.learned().next().is_some()).then_some(at + UPKEEP);
+                self.upkeep = (self.store.learned().next().is_some()).then_some(at.later(UPKEEP));
             }
         }
     }

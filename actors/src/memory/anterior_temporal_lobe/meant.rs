@@ -3,6 +3,7 @@
 
 use jiff::SignedDuration;
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::{ConceptsFound, FindConcepts};
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::similarity::{Situation, SituationsStored};
@@ -58,7 +59,7 @@ impl AnteriorTemporalLobe {
     /// Waits for what an encoder outside of the program finds near; false where there is none, or nothing to compare.
     fn ponder(&self, asked: &FindConcepts, pulse: &mut Pulse<'_, Self>) -> bool {
         let text = asked.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
-        let waiting = Waiting::heard(pulse, pulse.now() + PATIENCE, asked.clone());
+        let waiting = Waiting::heard(pulse, pulse.now().later(PATIENCE), asked.clone());
         let (Some(text), Some(pondered)) = (text.filter(|_| pulse.settings().asks_meaning), waiting) else {
             return false;
         };

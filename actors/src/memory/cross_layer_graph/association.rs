@@ -2,6 +2,7 @@
 //! it reached. Every step waits for other rooms no longer than the deadline; what is missing then is named.
 
 use jiff::Timestamp;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
     AssociatedRecalled, ConceptShown, ConceptsFound, EpisodesFetched, FetchEpisodes, FindConcepts, KnowledgeEntry,
@@ -110,7 +111,7 @@ impl CrossLayerGraph {
         let mut open = Open {
             asker: cause.sender.clone(),
             turn: cause.correlation,
-            due: pulse.now() + pulse.settings().deadline,
+            due: pulse.now().later(pulse.settings().deadline),
             limit,
             depth: asked.depth.unwrap_or(pulse.settings().spreading.hops).clamp(1, DEEPEST),
             between: (asked.time_after, asked.time_before),
@@ -181,7 +182,7 @@ impl CrossLayerGraph {
             if !episodes.is_empty() && !is_silent {
                 let question = pulse.ask(Hippocampus::NAME, FollowAssociations { ids: episodes });
                 open.waiting.push((question, Layer::Hippocampus));
-                open.due = pulse.now() + pulse.settings().deadline;
+                open.due = pulse.now().later(pulse.settings().deadline);
                 return pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
             let by_graph = self.hop(wave.front(), &pulse.settings().spreading);
@@ -213,7 +214,7 @@ impl CrossLayerGraph {
         if open.waiting.is_empty() {
             return self.end(Some(id), open, pulse);
         }
-        open.due = pulse.now() + pulse.settings().deadline;
+        open.due = pulse.now().later(pulse.settings().deadline);
         pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
     }
 

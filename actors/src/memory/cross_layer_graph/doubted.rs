@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{CrossEdge, CrossKind, Layer, MemoryRef, SourcesRemoved};
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ impl CrossLayerGraph {
         let ids: BTreeSet<&String> = edges.iter().flat_map(episodes_of).map(|end| &end.id).collect();
         let ids = ids.into_iter().cloned().collect();
         let question = pulse.ask(Hippocampus::NAME, FollowAssociations { ids });
-        let doubted = Doubted { due: pulse.now() + AGAIN, edges };
+        let doubted = Doubted { due: pulse.now().later(AGAIN), edges };
         pulse.keep(GraphEvent::Doubted { before, question, doubted });
     }
 

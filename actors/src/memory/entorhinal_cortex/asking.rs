@@ -1,6 +1,7 @@
 //! Asks the encoder outside of the program: for the vectors of what is remembered, in the background, and of questions.
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::encoding::{EncodeTexts, FindMeant, MeantFound, TextsEncoded};
 use maxim_bus::signals::similarity::{FindSimilar, SimilarFound};
@@ -81,7 +82,7 @@ impl EntorhinalCortex {
         }
         let call = pulse.fresh_id();
         pulse.emit(EncodeTexts { call, texts, known: self.known() });
-        let out = Out { call, due: pulse.now() + PATIENCE, places, blank, upto };
+        let out = Out { call, due: pulse.now().later(PATIENCE), places, blank, upto };
         pulse.keep(EntorhinalEvent::Outer(OuterEvent::Sent(out)));
     }
 
@@ -163,7 +164,7 @@ impl EntorhinalCortex {
     pub(super) fn wonder(&self, text: &str, asked: Asked, pulse: &mut Pulse<'_, Self>) -> bool {
         let is_useful = !text.trim().is_empty() && self.outer.may_ask(self.places, pulse.now());
         let is_useful = is_useful && !self.outer.is_other(pulse.settings().outer.as_deref());
-        let waiting = Waiting::heard(pulse, pulse.now() + QUESTION, asked);
+        let waiting = Waiting::heard(pulse, pulse.now().later(QUESTION), asked);
         let Some(question) = waiting.filter(|_| is_useful) else { return false };
         let call = pulse.fresh_id();
         pulse.emit(EncodeTexts { call, texts: vec![clip(text)], known: self.known() });

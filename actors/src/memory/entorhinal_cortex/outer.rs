@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::encoding::{FindMeant, TextVector, TextsEncoded};
 use maxim_bus::signals::similarity::FindSimilar;
 use serde::{Deserialize, Serialize};
@@ -303,7 +304,7 @@ impl Outer {
 
     pub fn failed(&self, problem: impl Into<String>, now: Timestamp) -> OuterEvent {
         let pause = PAUSE * 2i32.pow(self.failures.min(6));
-        OuterEvent::Failed { problem: problem.into(), retry_at: now + pause.min(LONGEST_PAUSE) }
+        OuterEvent::Failed { problem: problem.into(), retry_at: now.later(pause.min(LONGEST_PAUSE)) }
     }
 
     /// For status: nothing where none is configured.

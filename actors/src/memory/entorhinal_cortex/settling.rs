@@ -1,6 +1,7 @@
 //! What is on disk of situations, and how it settles: records of the newest, segments of the rest, and what is to be made
 //! anew because it was damaged, is another encoder's or has changed much.
 
+use maxim_bus::clock::Reckoned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -194,7 +195,7 @@ impl EntorhinalCortex {
     /// When a segment is to be written anew in which much has changed.
     pub(super) fn worn_due(&self) -> Option<Timestamp> {
         self.unsettled.worn()?;
-        Some(self.unsettled.worn_at.map_or(Timestamp::UNIX_EPOCH, |at| at + CALM))
+        Some(self.unsettled.worn_at.map_or(Timestamp::UNIX_EPOCH, |at| at.later(CALM)))
     }
 
     /// Does the next step of what is to be settled; false if nothing is.

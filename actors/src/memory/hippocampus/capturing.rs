@@ -66,8 +66,9 @@ pub(super) fn situation_of(indexed: &Indexed) -> Situation {
 fn trust_of(trust: BusTrust) -> Trust {
     match trust {
         BusTrust::Owner => Trust::Owner,
-        BusTrust::Own | BusTrust::Sensor => Trust::Own,
+        BusTrust::Own => Trust::Own,
         BusTrust::Listed => Trust::Trusted,
+        BusTrust::Sensor => Trust::Sensor,
         BusTrust::Outside => Trust::Outside,
     }
 }

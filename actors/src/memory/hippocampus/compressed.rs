@@ -58,6 +58,8 @@ const UNATTRIBUTED: u16 = 1 << 9;
 const USED_AFTER: u16 = 1 << 10;
 /// The run is a number in sixteen hexadecimal digits; zeros before it are left out.
 const RUN_OF_DIGITS: u16 = 1 << 11;
+/// A sense heard or saw it. The two bits of its trust say that it is from outside: they have no number that is free.
+const SENSED: u16 = 1 << 12;
 
 /// By their numbers in the stored form.
 const PROVENANCES: [Provenance; 5] = [
@@ -111,7 +113,8 @@ impl From<&EpisodicMemory> for Small {
             | trust << TRUST_AT
             | (u16::from(episode.perception.unattributed) * UNATTRIBUTED)
             | USED_AFTER
-            | (u16::from(is_of_digits(&episode.run)) * RUN_OF_DIGITS);
+            | (u16::from(is_of_digits(&episode.run)) * RUN_OF_DIGITS)
+            | (u16::from(episode.trust == Trust::Sensor) * SENSED);
         let run = if is_of_digits(&episode.run) { episode.run.trim_start_matches('0') } else { &episode.run };
         let used = episode.last_accessed.as_second() - episode.created.as_second();
         let Perception { text, objects, people, .. } = episode.perception.clone();
@@ -169,7 +172,7 @@ impl Small {
         episode.person_involved = bits & PERSON != 0;
         let at = |shift: u16, mask: u16| usize::from(bits >> shift & mask);
         episode.provenance = PROVENANCES.get(at(PROVENANCE_AT, 7)).copied().unwrap_or_default();
-        episode.trust = TRUSTS[at(TRUST_AT, 3)];
+        episode.trust = if bits & SENSED == 0 { TRUSTS[at(TRUST_AT, 3)] } else { Trust::Sensor };
         episode.perception =
             Perception { text, objects, people, unattributed: bits & UNATTRIBUTED != 0, ..Perception::default() };
         episode.context.goal = Some(goal).filter(|goal| !goal.is_empty());
@@ -282,7 +285,7 @@ mod tests {
     #[test]
     fn every_outcome_provenance_and_trust_comes_back() {
         for outcome in [None, Some(None), Some(Some(false)), Some(Some(true))] {
-            for (provenance, trust) in PROVENANCES.into_iter().zip(TRUSTS.into_iter().cycle()) {
+            for (provenance, trust) in PROVENANCES.into_iter().zip(TRUSTS.into_iter().chain([Trust::Sensor])) {
                 let mut whole = EpisodicMemory { provenance, trust, long_term: outcome.is_some(), ..episode() };
                 whole.outcome = outcome.map(|success| Outcome { success, result: "words".into() });
                 let bytes = serde_json::to_vec(&compressed(&whole, 0)).expect("plain data");

@@ -2,6 +2,7 @@
 //! of those that don't, the episode is closed as unknown soon after the start. The room that owns turns knows which go on.
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::sleep::SessionEnded;
 use maxim_bus::signals::thought::{SurveyTurns, TurnsSurveyed};
@@ -49,7 +50,7 @@ impl Hippocampus {
         if !self.is_cut && !turns.is_empty() {
             pulse.ask(TURNS, SurveyTurns { turns: turns.clone() });
         }
-        let due = pulse.now() + TAKEN_UP;
+        let due = pulse.now().later(TAKEN_UP);
         let cut = (!turns.is_empty()).then_some(Cut { turns, due });
         pulse.keep(HippocampusEvent::CutShort { run, cut });
     }

@@ -100,6 +100,7 @@ pub fn capture_reasons(episode: &EpisodicMemory, around: &Surroundings, law: &Ca
 pub fn is_same_observation(old: &EpisodicMemory, new: &EpisodicMemory, law: &CaptureLaw) -> bool {
     new.created.duration_since(old.created).abs() <= law.merge_within
         && old.perception == new.perception
+        && old.trust == new.trust
         && old.context == new.context
         && old.action == new.action
         && old.success() == new.success()

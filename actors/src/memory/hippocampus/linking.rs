@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::{Layer, LayerEdge, LayerLinked};
 use maxim_bus::signals::recall::PredictionErrorSensed;
 use serde::{Deserialize, Serialize};
@@ -222,7 +223,7 @@ impl Hippocampus {
         tell(told, pulse);
         let upto = todo.iter().map(|document| document + 1).max().unwrap_or(0).max(self.linking.upto);
         let is_long = !self.open.is_empty() && self.linking.waiting(self.next) > LATELY;
-        let due = (upto < self.next).then(|| pulse.now() + if is_long { LONG_PAUSE } else { PAUSE });
+        let due = (upto < self.next).then(|| pulse.now().later(if is_long { LONG_PAUSE } else { PAUSE }));
         // A row that was just put is not in what a block would be packed from.
         if rows.iter().all(|(document, _)| document / BLOCK > self.linking.blocks) {
             self.seal_edges(upto, pulse);

@@ -20,6 +20,8 @@ pub enum Trust {
     #[default]
     Own,
     Trusted,
+    /// A sense heard or saw it; nobody knows whose words they are.
+    Sensor,
     Outside,
 }
 
@@ -216,10 +218,14 @@ impl EpisodicMemory {
         self.action.as_ref().map(|action| action.tool.as_str()).filter(|tool| !tool.is_empty())
     }
 
+    /// Somebody's words, and nobody knows whose: a sense heard them, or they came from outside.
+    pub fn is_hearsay(&self) -> bool {
+        self.provenance == Provenance::Person && matches!(self.trust, Trust::Sensor | Trust::Outside)
+    }
+
     /// Who said it, where that is known and can be believed.
     pub fn speaker(&self) -> Option<&str> {
-        let is_known =
-            self.provenance == Provenance::Person && self.trust != Trust::Outside && !self.perception.unattributed;
+        let is_known = self.provenance == Provenance::Person && !self.is_hearsay() && !self.perception.unattributed;
         self.perception.people.first().map(String::as_str).filter(|_| is_known)
     }
 

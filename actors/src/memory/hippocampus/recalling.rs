@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodesCounted, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via,
@@ -71,11 +72,11 @@ impl Hippocampus {
         };
         found.retain(|(document, ..)| Some(*document) != own);
         if query.is_some() {
-            without_repeated_questions(&mut found, limit, |document| {
+            bound(&mut found, limit, |document| {
                 let episode: EpisodicMemory = pulse.record(&episode_key(document))?;
-                let asked = bare_question(&episode);
+                let bounded = Bounded::of(&episode);
                 read.insert(document, episode);
-                asked
+                bounded
             });
         }
         found.truncate(limit);
@@ -114,30 +115,45 @@ fn bare_question(episode: &EpisodicMemory) -> Option<String> {
     only.then(|| words(text).into_iter().map(|word| word.text).collect::<Vec<_>>().join(" "))
 }
 
-/// Of one question that was asked again and again the best is found, and questions take half of the places and what else is
-/// free: they tell of what was asked, not of what is so. `asked` gives the words of a bare question.
-fn without_repeated_questions(
-    found: &mut Vec<(u32, f64, Via)>,
-    limit: usize,
-    mut asked: impl FnMut(u32) -> Option<String>,
-) {
+/// What gets half of the places at most, and what else is free.
+enum Bounded {
+    /// A bare question, by its words: it tells of what was asked, not of what is so.
+    Question(String),
+    /// Words of which nobody knows whose they are. However often a loudspeaker repeats them, what somebody told is found too.
+    Hearsay,
+}
+
+impl Bounded {
+    fn of(episode: &EpisodicMemory) -> Option<Self> {
+        bare_question(episode).map(Self::Question).or_else(|| episode.is_hearsay().then_some(Self::Hearsay))
+    }
+}
+
+/// Of one question that was asked again and again the best is found. Of questions, and of hearsay, only so much is.
+fn bound(found: &mut Vec<(u32, f64, Via)>, limit: usize, mut bounded: impl FnMut(u32) -> Option<Bounded>) {
     let (mut known, mut kept, mut spare) = (BTreeSet::new(), Vec::new(), Vec::new());
-    let mut questions = 0;
+    let (mut questions, mut hearsay) = (0, 0);
     for hit in found.drain(..) {
         if kept.len() >= limit {
             break;
         }
-        let words = asked(hit.0);
-        let is_question = words.is_some();
-        if words.is_some_and(|words| !known.insert(words)) {
-            continue;
+        let count = match bounded(hit.0) {
+            Some(Bounded::Question(words)) => known.insert(words).then_some(&mut questions),
+            Some(Bounded::Hearsay) => Some(&mut hearsay),
+            None => {
+                kept.push(hit);
+                continue;
+            }
+        };
+        match count {
+            Some(count) if *count < limit.div_ceil(2) => {
+                *count += 1;
+                kept.push(hit);
+            }
+            Some(_) => spare.push(hit),
+            // The same question was found already.
+            None => {}
         }
-        if is_question && questions >= limit.div_ceil(2) {
-            spare.push(hit);
-            continue;
-        }
-        questions += usize::from(is_question);
-        kept.push(hit);
     }
     let free = limit.saturating_sub(kept.len());
     kept.extend(spare.into_iter().take(free));
@@ -150,6 +166,7 @@ pub(super) fn bus_trust(trust: Trust) -> BusTrust {
         Trust::Owner => BusTrust::Owner,
         Trust::Own => BusTrust::Own,
         Trust::Trusted => BusTrust::Listed,
+        Trust::Sensor => BusTrust::Sensor,
         Trust::Outside => BusTrust::Outside,
     }
 }
@@ -181,7 +198,7 @@ impl Hippocampus {
     fn ponder(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) -> bool {
         let text = question.filter.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let wants = question.waits && pulse.settings().asks_meaning;
-        let waiting = Waiting::heard(pulse, pulse.now() + PATIENCE, question.clone());
+        let waiting = Waiting::heard(pulse, pulse.now().later(PATIENCE), question.clone());
         let (Some(text), Some(pondered)) = (text.filter(|_| wants), waiting) else { return false };
         let find = FindMeant { text: text.into(), layer: similarity::EPISODES.into(), limit: MEANT };
         let asked = pulse.ask(EntorhinalCortex::NAME, find);

@@ -1,5 +1,6 @@
 //! The indexes' sealed segments: writing them, merging them, loading them.
 
+use maxim_bus::clock::Reckoned;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -330,7 +331,7 @@ impl Hippocampus {
 
     /// A step of merging: some stems, or what was merged goes to disk.
     pub(super) fn merge_some(&self, pulse: &mut Pulse<'_, Self>) {
-        let at = pulse.now() + PAUSE;
+        let at = pulse.now().later(PAUSE);
         let merging = self.indexes.as_ref().and_then(|indexes| indexes.merging.as_ref());
         let mut sealed = self.sealed.clone();
         let (kind, parts, bytes) = match merging {

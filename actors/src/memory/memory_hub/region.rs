@@ -7,6 +7,7 @@
 //! Down: sessions go on meanwhile and end when it is back.
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::RecordsRemoved;
 use maxim_bus::signals::percept::SalientPercept;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
@@ -97,7 +98,7 @@ impl Region for MemoryHub {
 
     fn next_deadline(&self, settings: &HubSettings) -> Option<Timestamp> {
         let session = self.session.as_ref()?;
-        Some(if session.run == settings.run { session.last + settings.idle } else { session.last })
+        Some(if session.run == settings.run { session.last.later(settings.idle) } else { session.last })
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {

@@ -27,6 +27,9 @@ pub fn intensity(failures: f64) -> Intensity {
     Intensity::clamped((FIRST + GROWTH * failures.max(1.0).ln()).min(1.0))
 }
 
+/// Places that are remembered as sore.
+const PLACES: usize = 512;
+
 /// Failures of one kind in one place (a tool, a joint).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Sore {
@@ -94,6 +97,13 @@ impl Sores {
     }
 
     fn sore(&mut self, kind: PainKind, place: &str) -> &mut Sore {
+        if self.by_place.len() >= PLACES && !self.by_place.contains_key(place) {
+            // Senses name places as they like: what was felt longest ago makes place.
+            let last =
+                |kinds: &BTreeMap<PainKind, Sore>| kinds.values().filter_map(|sore| sore.felt).map(|(at, _)| at).max();
+            let oldest = self.by_place.iter().min_by_key(|(_, kinds)| last(kinds)).map(|(place, _)| place.clone());
+            oldest.map(|place| self.by_place.remove(&place));
+        }
         let kinds = self.by_place.entry(place.to_string()).or_default();
         kinds.entry(kind).or_insert(Sore { count: 0.0, felt: None })
     }
@@ -116,6 +126,16 @@ mod tests {
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).expect("a time")
+    }
+
+    #[test]
+    fn there_are_never_too_many_sore_places_and_the_oldest_go() {
+        let mut sores = Sores::default();
+        for n in 0..2000_i64 {
+            sores.external(&format!("place {n:04}"), Intensity::clamped(0.5), at(n * 60));
+        }
+        assert_eq!(sores.places().count(), PLACES);
+        assert!(sores.is_sore("place 1999") && !sores.is_sore("place 0000"));
     }
 
     #[test]

@@ -105,11 +105,11 @@ fn kind_of(failure: FailureKind) -> Option<PainKind> {
     match failure {
         FailureKind::Timeout => Some(PainKind::Timeout),
         FailureKind::Exhausted => Some(PainKind::ResourceExhaustion),
-        FailureKind::Denied => Some(PainKind::SandboxViolation),
         FailureKind::BadParams | FailureKind::UnknownTool | FailureKind::NotFound | FailureKind::Failed => {
             Some(PainKind::ToolError)
         }
-        FailureKind::Stopped | FailureKind::Unknown | FailureKind::Unavailable => None,
+        // A wall that holds hurts nobody, and what was never begun neither.
+        FailureKind::Stopped | FailureKind::Unknown | FailureKind::Unavailable | FailureKind::Denied => None,
     }
 }
 

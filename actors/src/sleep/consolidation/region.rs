@@ -11,6 +11,7 @@
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::{ConsolidateLayer, LayerConsolidated};
 use maxim_bus::signals::percept::SalientPercept;
 use maxim_bus::signals::promotion::{Promote, PromotionEnded};
@@ -242,7 +243,7 @@ impl Consolidation {
                 None => return self.enter_next(sleep, pulse),
             },
         }
-        (sleep.asked, sleep.due) = (true, now + pulse.settings().patience);
+        (sleep.asked, sleep.due) = (true, now.later(pulse.settings().patience));
         pulse.keep(ConsolidationEvent::Went(Box::new(sleep)));
     }
 
@@ -276,7 +277,7 @@ impl Hears<SalientPercept> for Consolidation {
             self.plan(pulse);
         }
         if self.sleep.is_some() || !self.stirred {
-            pulse.keep(ConsolidationEvent::Stirred { until: pulse.now() + pulse.settings().pause });
+            pulse.keep(ConsolidationEvent::Stirred { until: pulse.now().later(pulse.settings().pause) });
         }
     }
 }

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::concepts::{
     ConceptFormed, ConceptRemoved, ConceptsLearned, EpisodesFetched, FetchEpisodes, LearnConcepts,
 };
@@ -175,7 +176,7 @@ impl Region for SemanticPromoter {
     fn next_deadline(&self, settings: &PromoterSettings) -> Option<Timestamp> {
         match &self.run {
             Some(run) => Some(run.due),
-            None => self.stirred.map(|at| at + settings.idle),
+            None => self.stirred.map(|at| at.later(settings.idle)),
         }
     }
 
@@ -183,7 +184,7 @@ impl Region for SemanticPromoter {
         let now = pulse.now();
         match &self.run {
             Some(run) if run.due <= now => self.give_up(run.as_ref().clone(), pulse),
-            None if self.stirred.is_some_and(|at| at + pulse.settings().idle <= now) => self.begin(None, pulse),
+            None if self.stirred.is_some_and(|at| at.later(pulse.settings().idle) <= now) => self.begin(None, pulse),
             _ => {}
         }
     }
@@ -226,7 +227,7 @@ impl SemanticPromoter {
     }
 
     fn due(&self, pulse: &Pulse<'_, Self>) -> Timestamp {
-        pulse.now() + pulse.settings().patience
+        pulse.now().later(pulse.settings().patience)
     }
 
     /// On to judgement: candidates that are too weak or not new leave, of the others some have to be judged.

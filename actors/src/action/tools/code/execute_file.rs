@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::toolchains::with_toolchains;
 use super::{deadline, folder, needs_active, program, writable};
 use crate::action::tools::bash::told;
+use crate::action::tools::blame::blamed;
 use crate::action::tools::contained::{ChildSpec, SandboxPolicy, run};
 use crate::action::tools::{
     Access, EffectClass, ErrorKind, FollowUp, Hands, Mode, Tool, ToolFailure, ToolOutcome, ToolSpec,
@@ -99,7 +100,7 @@ fn execute(params: &Value, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOut
         output_cap: hands.output_cap / 2,
     };
     let outcome = run(&spec, &policy, permit)?;
-    Ok(told(&outcome, &shown, deadline))
+    Ok(blamed(told(&outcome, &shown, deadline), &spec.cwd, hands))
 }
 
 /// The words of the command that runs it.

@@ -65,6 +65,9 @@ impl<'a> Git<'a> {
             Ending::Killed(signal) => {
                 Err(ToolFailure::new(ErrorKind::Failed, format!("git was ended by signal {signal}")))
             }
+            Ending::DiskFilled => {
+                Err(ToolFailure::new(ErrorKind::TooLarge, format!("git {}", outcome.filled_in_words())))
+            }
         }
     }
 

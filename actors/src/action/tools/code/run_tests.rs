@@ -277,6 +277,12 @@ fn told(
     if !gaps.is_empty() {
         output["sandbox_gaps"] = gaps.into();
     }
+    if let Some(left) = outcome.left_in_words() {
+        output["left_running"] = left.into();
+    }
+    if !outcome.report.notes.is_empty() && outcome.ending != Ending::Exited(0) {
+        output["sandbox_notes"] = outcome.report.notes.clone().into();
+    }
     if let Ending::Exited(code) = outcome.ending {
         output["exit_code"] = code.into();
     }
@@ -289,6 +295,7 @@ fn told(
             Some((ErrorKind::Timeout, message))
         }
         Ending::Stopped => Some((ErrorKind::Stopped, "the tests were ended by the stop".to_owned())),
+        Ending::DiskFilled => Some((ErrorKind::TooLarge, format!("the test run {}", outcome.filled_in_words()))),
     };
     let outcome = match failure {
         None => ToolOutcome::done(output),

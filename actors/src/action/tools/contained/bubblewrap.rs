@@ -14,6 +14,7 @@ use std::time::Duration;
 use maxim_bus::latch::{EffectKind, StopLatch};
 use serde::{Deserialize, Serialize};
 
+use super::grants::Mounted;
 use super::walls::{Held, Walls};
 use super::{ChildSpec, Ending, Network, SandboxPolicy, run};
 
@@ -23,6 +24,8 @@ pub const ENTRY: &str = "contained-child";
 
 /// Where systems have it. Not looked up in `PATH`, where anyone may put another one.
 const PROGRAMS: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+/// Its processes.
+pub(super) const NAME: &str = "bwrap";
 /// What programs expect beside the devices.
 const LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "/dev/fd"),
@@ -103,13 +106,7 @@ impl Bubblewrap {
         for Sight { how, path } in sights(walls, &self.entry) {
             words.extend([how.into(), path.clone().into(), path.into()]);
         }
-        // After the folders that they lie in.
-        for path in &walls.fixed {
-            words.extend(["--ro-bind".into(), path.into(), path.into()]);
-        }
-        for path in &walls.hidden {
-            words.extend(["--tmpfs".into(), path.into(), "--remount-ro".into(), path.into()]);
-        }
+        words.extend(kept(walls));
         words.extend(["--proc", "/proc", "--dir"].map(OsString::from));
         words.push(cwd.into());
         if !walls.writable.iter().any(|path| path == Path::new("/")) {
@@ -122,6 +119,27 @@ impl Bubblewrap {
         words.push(inside.into());
         Ok(words)
     }
+}
+
+/// The agent's own, after the folders that it lies in: what it is mounted upon can be neither moved nor removed.
+fn kept(walls: &Walls) -> Vec<OsString> {
+    let Mounted { hidden, fixed, pinned, .. } = &walls.mounted;
+    let bind = if walls.writable.iter().any(|path| path == Path::new("/")) { "--dev-bind" } else { "--bind" };
+    let mut words: Vec<OsString> = Vec::new();
+    for path in pinned {
+        words.extend([bind.into(), path.into(), path.into()]);
+    }
+    for path in fixed {
+        words.extend(["--ro-bind".into(), path.into(), path.into()]);
+    }
+    for path in hidden {
+        if path.is_dir() {
+            words.extend(["--tmpfs".into(), path.into(), "--remount-ro".into(), path.into()]);
+        } else {
+            words.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
+        }
+    }
+    words
 }
 
 struct Sight {
@@ -173,14 +191,15 @@ pub fn enter(mut args: impl Iterator<Item = OsString>) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use super::super::grants::Granted;
     use super::*;
 
     fn walls(readable: &[&str], writable: &[&str]) -> Walls {
         let paths = |of: &[&str]| of.iter().map(PathBuf::from).collect();
         let devices = vec!["/dev/null".into()];
         let (readable, writable) = (paths(readable), paths(writable));
-        let (fixed, hidden) = (Vec::new(), Vec::new());
-        Walls { readable, devices, writable, fixed, hidden, network: Network::Off, group: 1 }
+        let (mounted, granted, closed_ports) = (Mounted::default(), Granted::default(), Vec::new());
+        Walls { readable, devices, writable, mounted, granted, closed_ports, network: Network::Off, group: 1 }
     }
 
     fn seen(walls: &Walls) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{landlock_layer, seccomp_layer};
+use super::{cgroup, landlock_layer, own_port, seccomp_layer};
 
 /// Landlock here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,22 +23,35 @@ pub struct KernelSupport {
     pub landlock: LandlockSupport,
     /// None when filters work; else why not.
     pub seccomp_missing: Option<String>,
+    /// None when each call can have a control group of its own; else why not.
+    #[serde(default)]
+    pub cgroup_missing: Option<String>,
+    /// Controllers that can hold a call, such as `pids` and `memory`.
+    #[serde(default)]
+    pub cgroup_controllers: Vec<String>,
+    /// None when a child's connections can be looked at one by one; else why not.
+    #[serde(default)]
+    pub notifications_missing: Option<String>,
 }
 
 impl KernelSupport {
     /// Tries each on a thread that ends right after, because a restriction can't be taken off again.
     pub fn probe() -> Self {
         let landlock = on_own_thread(landlock_layer::version);
+        let cgroup = cgroup::probe();
         Self {
+            cgroup_missing: cgroup.as_ref().err().cloned(),
+            cgroup_controllers: cgroup.unwrap_or_default().into_iter().map(str::to_owned).collect(),
             landlock: match landlock {
                 Ok(abi) => LandlockSupport::Available { abi },
                 Err(why) => LandlockSupport::Missing { why },
             },
             seccomp_missing: on_own_thread(seccomp_layer::supported).err(),
+            notifications_missing: on_own_thread(own_port::supported).err(),
         }
     }
 
-    /// True when a run can be contained whole: files, signals, network and group.
+    /// True when a run can be contained whole: files, signals, network and group. A control group is a second wall.
     pub fn is_complete(&self) -> bool {
         matches!(self.landlock, LandlockSupport::Available { abi } if abi >= 6) && self.seccomp_missing.is_none()
     }
@@ -64,19 +77,40 @@ impl KernelSupport {
             ),
         };
         let network = match &self.seccomp_missing {
-            None => (true, "seccomp: child processes have no network and can't leave their process group".to_owned()),
+            None => (true, "seccomp: child processes have no network, make no namespaces, leave neither their process group nor setuid programs, and touch no other process".to_owned()),
             Some(why) => (
                 false,
                 format!(
-                    "seccomp: {why}. CHILD PROCESSES HAVE THE NETWORK AND CAN OUTLIVE A STOP. Use a kernel with CONFIG_SECCOMP_FILTER"
+                    "seccomp: {why}. CHILD PROCESSES HAVE THE NETWORK AND CAN OUTLIVE A STOP, unless they are found by their control group or their environment. Use a kernel with CONFIG_SECCOMP_FILTER"
                 ),
             ),
         };
-        vec![files, network]
+        let own_port = own_port::line(self.notifications_missing.as_ref(), &self.landlock);
+        vec![files, network, self.of_cgroups(), own_port]
+    }
+
+    fn of_cgroups(&self) -> (bool, String) {
+        match &self.cgroup_missing {
+            None if self.cgroup_controllers.is_empty() => (
+                true,
+                "cgroup: each call has its own and is ended by it; no controller bounds its processes and memory"
+                    .into(),
+            ),
+            None => {
+                let held = self.cgroup_controllers.join(" and ");
+                (true, format!("cgroup: each call has its own, is ended by it, and is held by it in {held}"))
+            }
+            Some(why) => (
+                false,
+                format!(
+                    "cgroup: {why}. Calls are ended by their process group alone, and children of root may be any number. Let this program write its control group (Delegate=yes in systemd)"
+                ),
+            ),
+        }
     }
 }
 
-fn on_own_thread<T: Send + 'static>(probe: fn() -> Result<T, String>) -> Result<T, String> {
+pub(super) fn on_own_thread<T: Send + 'static>(probe: fn() -> Result<T, String>) -> Result<T, String> {
     let thread =
         std::thread::Builder::new().name("kernel-probe".into()).spawn(probe).map_err(|error| error.to_string())?;
     thread.join().map_err(|_| "the probe died".to_owned())?
@@ -88,15 +122,28 @@ mod tests {
 
     #[test]
     fn what_the_kernel_lacks_is_told_in_words() {
-        let whole = KernelSupport { landlock: LandlockSupport::Available { abi: 6 }, seccomp_missing: None };
+        let whole = KernelSupport {
+            landlock: LandlockSupport::Available { abi: 6 },
+            seccomp_missing: None,
+            cgroup_missing: None,
+            cgroup_controllers: vec!["pids".into(), "memory".into()],
+            notifications_missing: None,
+        };
         assert!(whole.is_complete() && whole.lines().iter().all(|(well, _)| *well));
         let none = KernelSupport {
             landlock: LandlockSupport::Missing { why: "not in the kernel".into() },
             seccomp_missing: Some("the kernel refused the filter".into()),
+            cgroup_missing: Some("no control groups of version 2 are mounted here".into()),
+            cgroup_controllers: Vec::new(),
+            notifications_missing: Some("the kernel refused a listener".into()),
         };
         let bad: Vec<String> = none.lines().into_iter().filter(|(well, _)| !well).map(|(_, line)| line).collect();
-        assert_eq!(bad.len(), 2);
+        assert_eq!(bad.len(), 4);
         assert!(bad[0].contains("not in the kernel") && bad[0].contains("REACH ALL FILES"));
         assert!(bad[1].contains("HAVE THE NETWORK"));
+        assert!(bad[2].contains("version 2") && bad[2].contains("Delegate=yes"));
+        assert!(bad[3].contains("refused a listener") && bad[3].contains("tools.expose_own_port"));
+        let by_landlock = KernelSupport { landlock: LandlockSupport::Available { abi: 4 }, ..none };
+        assert!(by_landlock.lines()[3].0 && by_landlock.lines()[3].1.contains("20 ms"));
     }
 }

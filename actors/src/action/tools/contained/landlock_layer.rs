@@ -1,12 +1,15 @@
 //! Files by Landlock: what isn't named can't be reached, whatever the path says.
 
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetError, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, PathBeneath, RestrictionStatus, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
+use super::grants::Granted;
 use super::policy::Network;
 use super::report::Layer;
 use super::walls::Walls;
@@ -30,14 +33,36 @@ fn restrict(walls: &Walls) -> Result<RestrictionStatus, RulesetError> {
     if walls.network == Network::Off {
         // A second wall behind the filter: no rule follows, so no TCP.
         ruleset = ruleset.handle_access(AccessNet::from_all(WANTED))?;
+    } else if !walls.closed_ports.is_empty() {
+        ruleset = ruleset.handle_access(AccessNet::ConnectTcp)?;
     }
     let devices = AccessFs::ReadFile | AccessFs::WriteFile;
+    let Granted { readable, writable, beside_readable, beside_writable, listed } = &walls.granted;
+    // There is a rule for each port that is open: none can be taken out of all.
+    let open = (0..=u16::MAX).filter(|port| !walls.closed_ports.is_empty() && !walls.closed_ports.contains(port));
     ruleset
         .create()?
-        .add_rules(path_beneath_rules(&walls.readable, AccessFs::from_read(WANTED)))?
+        .add_rules(path_beneath_rules(readable, AccessFs::from_read(WANTED)))?
         .add_rules(path_beneath_rules(&walls.devices, devices))?
-        .add_rules(path_beneath_rules(&walls.writable, AccessFs::from_all(WANTED)))?
+        .add_rules(path_beneath_rules(writable, AccessFs::from_all(WANTED)))?
+        .add_rules(themselves(beside_readable, AccessFs::from_read(WANTED)))?
+        .add_rules(themselves(beside_writable, AccessFs::from_all(WANTED)))?
+        .add_rules(themselves(listed, AccessFs::ReadDir.into()))?
+        .add_rules(open.map(|port| Ok::<_, RulesetError>(NetPort::new(port, AccessNet::ConnectTcp))))?
         .restrict_self()
+}
+
+/// Rules for what these paths name. A link that has come into their place meanwhile isn't followed.
+fn themselves(
+    paths: &[PathBuf],
+    access: BitFlags<AccessFs>,
+) -> impl Iterator<Item = Result<PathBeneath<File>, RulesetError>> {
+    paths.iter().filter_map(move |path| {
+        let opened = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path).ok()?;
+        let kind = opened.metadata().ok()?.file_type();
+        let access = if kind.is_dir() { access } else { access & AccessFs::from_file(WANTED) };
+        (!kind.is_symlink()).then(|| Ok(PathBeneath::new(opened, access)))
+    })
 }
 
 fn layers(status: &RestrictionStatus) -> (Layer, Layer) {

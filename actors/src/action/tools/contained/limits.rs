@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, geteuid, prlimit};
 
+use super::cgroup::Cgroup;
 use super::policy::Limits;
 use super::report::Layer;
 
-/// Sets all limits of the process; what the kernel refuses is in the answer.
-pub(super) fn apply(pid: u32, limits: &Limits, deadline: Duration) -> Layer {
+/// Sets all limits of the process; what the kernel refuses is in the answer. A control group holds all of a call together
+/// to a number of processes and to an amount of memory.
+pub(super) fn apply(pid: u32, limits: &Limits, deadline: Duration, cgroup: Result<&Cgroup, &str>) -> Layer {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Layer::Missing { why: format!("{pid} is no process id") };
     };
@@ -25,17 +27,21 @@ pub(super) fn apply(pid: u32, limits: &Limits, deadline: Duration) -> Layer {
         ("open files", Resource::Nofile, limits.open_files),
         ("core dumps", Resource::Core, 0),
     ];
-    if !is_root {
+    let is_counted = cgroup.is_ok_and(|cgroup| cgroup.holds("pids"));
+    if !is_root && !is_counted {
         wanted.push(("processes", Resource::Nproc, processes_of_this_user() + limits.processes));
     }
     let mut missing: Vec<String> = wanted
         .into_iter()
         .filter_map(|(name, resource, most)| set(pid, resource, most).err().map(|error| format!("{name}: {error}")))
         .collect();
-    if is_root {
-        missing.push("the kernel doesn't hold root to a number of processes; run as another user".into());
+    if is_root && !is_counted {
+        let why = cgroup.err().unwrap_or("its control group has no controller for processes");
+        missing.push(format!(
+            "the kernel doesn't hold root to a number of processes; run as another user, or in a control group that may be written ({why})"
+        ));
     }
-    let by = "rlimits".to_owned();
+    let by = if is_counted { "rlimits and a control group" } else { "rlimits" }.to_owned();
     if missing.is_empty() { Layer::Enforced { by } } else { Layer::Partial { by, missing: missing.join("; ") } }
 }
 

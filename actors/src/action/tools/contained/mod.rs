@@ -6,17 +6,27 @@
 //! it gets its limits while it waits. Then it becomes the command.
 //!
 //! Landlock and seccomp are given to the thread that starts the gate, which passes them on to its children. A filter
-//! that refuses `setsid` and every other group makes the group one that can't be left. Where bubblewrap is used, the gate
-//! becomes that, and the walls are raised inside of its namespaces, before the command.
+//! that refuses `setsid`, every other group and new namespaces makes the group one that can't be left. Where bubblewrap is
+//! used, the gate becomes that, and the walls are raised inside of its namespaces, before the command. Where control groups
+//! may be made, the gate is in one, which is ended at once. At the end all of the run are looked for by each of these, and
+//! whoever was left is ended and named.
 
 mod bubblewrap;
 mod capture;
+mod cgroup;
+mod descriptors;
+mod disk;
+mod grants;
 mod group;
 mod kernel;
 mod landlock_layer;
 mod limits;
+mod mounts;
+mod own_port;
 mod policy;
 mod privileges;
+mod process_rules;
+mod processes;
 mod report;
 mod seccomp_layer;
 mod served;
@@ -30,19 +40,25 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::Permit;
 use serde::{Deserialize, Serialize};
 
 use self::capture::Reading;
-use self::group::Group;
+use self::disk::DiskWatch;
+use self::group::{Group, Remains};
+use self::own_port::{Keeper, Raised, Supervisor};
 use self::privileges::Privileges;
-use self::walls::{Held, Walls};
+use self::walls::{Held, NO_GROUP, Walls};
 use super::{ErrorKind, ToolFailure};
 
 pub use bubblewrap::{Bubblewrap, ENTRY, enter};
 pub use capture::Captured;
+pub use grants::way_to_own;
 pub use kernel::{KernelSupport, LandlockSupport};
+pub use own_port::OwnPorts;
 pub use policy::{Limits, Network, OnMissing, SandboxPolicy};
+pub use processes::LeftProcess;
 pub use report::{Layer, SandboxReport};
 pub use served::{Running, ServedEnd, serve};
 
@@ -79,6 +95,8 @@ pub enum Ending {
     DeadlinePassed,
     /// By the stop latch.
     Stopped,
+    /// When it had written more than it may.
+    DiskFilled,
 }
 
 /// What came of it.
@@ -88,6 +106,28 @@ pub struct ChildOutcome {
     pub stdout: Captured,
     pub stderr: Captured,
     pub report: SandboxReport,
+    /// What still ran when the command had ended, or had got out of its group. All of it was ended.
+    #[serde(default)]
+    pub left: Vec<LeftProcess>,
+    /// How it passed the bound of what it may write; with [`Ending::DiskFilled`].
+    #[serde(default)]
+    pub filled: Option<String>,
+}
+
+impl ChildOutcome {
+    /// Who was left, for a person; none when nobody was.
+    pub fn left_in_words(&self) -> Option<String> {
+        let count = self.left.len();
+        let they = if count == 1 { "1 process was left and was ended" } else { "processes were left and were ended" };
+        let they = if count == 1 { they.to_owned() } else { format!("{count} {they}") };
+        (count > 0).then(|| format!("{they}: {}", processes::in_words(&self.left)))
+    }
+
+    /// Why it was ended for what it wrote, for a person.
+    pub fn filled_in_words(&self) -> String {
+        let why = self.filled.as_deref().unwrap_or("it has written more than it may");
+        format!("was ended: {why}; what it wrote is still there, but for its temporary files")
+    }
 }
 
 struct Started {
@@ -98,11 +138,13 @@ struct Started {
 /// Runs a program until it ends, its deadline passes or the latch stops it. When this returns, nothing of it runs any
 /// more. Refused when the kernel lacks something and the policy says [`OnMissing::Refuse`].
 pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Result<ChildOutcome, ToolFailure> {
-    let group = Group::lead(permit)?;
+    let mut group = Group::lead(permit, &policy.limits)?;
     let scratch = Scratch::make()?;
+    let mark = scratch.mark();
     let (say_ended, status) = mpsc::channel();
     let ended = move |status| drop(say_ended.send(status));
-    let Waiting { mut child, mut report, hand_over } = wait_at_gate(spec, policy, &group, &scratch, ended)?;
+    let Waiting { mut child, mut report, hand_over, keeper: _keeper } =
+        wait_at_gate(spec, policy, &mut group, &scratch, ended)?;
     let stdout = Reading::start(child.stdout.take(), spec.output_cap)?;
     let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
     // A stop that came before the gate was in the group has missed it. One that comes from here on kills it.
@@ -111,23 +153,45 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
         let _ = child.wait();
         return Err(not_started(spec));
     }
+    let mut disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
     open_gate(&mut child, &spec.stdin)?;
+    let gate = child.id();
     let _ = hand_over.send(child);
-    let ending = wait(&status, spec.deadline, &group)?;
+    let mut filled = None;
+    let ending = wait(&status, spec.deadline, &group, || {
+        group.tidy(gate);
+        filled = disk.look(group.id(), &mark);
+        filled.is_some()
+    })?;
     let ending = match ending {
         Ending::Exited(code) if policy.namespaces.is_some() => bubblewrap::ending(code),
         ending => ending,
     };
+    let members = group.members(&mark);
+    let strays = group.strays(&members);
     group.kill();
     let (stdout, stdout_closed) = stdout.finish(AFTER_THE_KILL);
     let (stderr, stderr_closed) = stderr.finish(AFTER_THE_KILL);
-    let living = group.wait_until_dead(AFTER_THE_KILL);
+    let Remains { strays, living } = group.end(&mark, strays, AFTER_THE_KILL);
     if !living.is_empty() {
-        report.group = Layer::Missing { why: format!("after the kill there still are the processes {living:?}") };
+        let they = processes::in_words(&living);
+        report.group = Layer::Missing { why: format!("after the kill there still are {they}") };
+    } else if !strays.is_empty() {
+        let they = processes::in_words(&strays);
+        report.group = Layer::Missing { why: format!("{they} had left it, and was found and ended") };
     } else if !(stdout_closed && stderr_closed) {
         report.group = Layer::Missing { why: "a process has left the group and still holds the output".into() };
     }
-    Ok(ChildOutcome { ending, stdout, stderr, report })
+    // All of a call that was ended from outside were there, which is no news.
+    let has_ended_by_itself = matches!(ending, Ending::Exited(_) | Ending::Killed(_));
+    let left = if has_ended_by_itself { told(&members, policy) } else { strays };
+    Ok(ChildOutcome { ending, stdout, stderr, report, left, filled })
+}
+
+/// Those of the command. The one that made its namespaces ends with these.
+fn told(members: &[processes::Process], policy: &SandboxPolicy) -> Vec<LeftProcess> {
+    let is_of_command = |left: &LeftProcess| policy.namespaces.is_none() || left.name != bubblewrap::NAME;
+    members.iter().map(processes::Process::told).filter(is_of_command).collect()
 }
 
 /// A restricted child that waits at its gate; the thread that started it waits for it once it has it back.
@@ -135,21 +199,28 @@ struct Waiting {
     child: Child,
     report: SandboxReport,
     hand_over: mpsc::Sender<Child>,
+    /// Held as long as the child may connect.
+    keeper: Option<Keeper>,
 }
 
 /// Starts the gate in the group and gives it its limits; `ended` is told how the child ended.
 fn wait_at_gate(
     spec: &ChildSpec,
     policy: &SandboxPolicy,
-    group: &Group<'_>,
+    group: &mut Group<'_>,
     scratch: &Scratch,
     ended: impl FnOnce(std::io::Result<ExitStatus>) + Send + 'static,
 ) -> Result<Waiting, ToolFailure> {
     if group.was_stopped() {
         return Err(not_started(spec));
     }
-    let (Started { mut child, mut report }, hand_over) = start(spec, policy, group, scratch, ended)?;
-    report.limits = limits::apply(child.id(), &policy.limits, spec.deadline);
+    let (to_supervisor, keeper) = Supervisor::split(Supervisor::start(policy)?);
+    let (Started { mut child, mut report }, hand_over) = start(spec, policy, group, scratch, to_supervisor, ended)?;
+    group.adopt(child.id());
+    report.limits = limits::apply(child.id(), &policy.limits, spec.deadline, group.cgroup());
+    if group.cgroup().is_ok() {
+        report.group = report.group.also_by("a control group");
+    }
     if policy.on_missing == OnMissing::Refuse && !report.is_complete() {
         group.kill();
         let _ = child.wait();
@@ -157,7 +228,7 @@ fn wait_at_gate(
             format!("{} was not started, because its sandbox isn't whole: {}", spec.program, report.gaps().join("; "));
         return Err(ToolFailure::new(ErrorKind::Refused, message));
     }
-    Ok(Waiting { child, report, hand_over })
+    Ok(Waiting { child, report, hand_over, keeper })
 }
 
 fn not_started(spec: &ChildSpec) -> ToolFailure {
@@ -170,6 +241,7 @@ fn start(
     policy: &SandboxPolicy,
     group: &Group<'_>,
     scratch: &Scratch,
+    to_supervisor: Option<own_port::HandOver>,
     ended: impl FnOnce(std::io::Result<ExitStatus>) + Send + 'static,
 ) -> Result<(Started, mpsc::Sender<Child>), ToolFailure> {
     let (hand_over, handed_over) = mpsc::channel::<Child>();
@@ -177,10 +249,7 @@ fn start(
     let (spec, policy, scratch, pgid) = (spec.clone(), policy.clone(), scratch.0.clone(), group.id());
     let thread = std::thread::Builder::new().name("contained-child".into());
     let spawned = thread.spawn(move || {
-        let result = start_here(&spec, &policy, &scratch, pgid).map_err(|error| {
-            let place = spec.cwd.display();
-            ToolFailure::new(ErrorKind::Io, format!("{} can't be started in {place}: {error}", spec.program))
-        });
+        let result = start_here(&spec, &policy, &scratch, pgid, to_supervisor);
         if say_started.send(result).is_ok()
             && let Ok(mut child) = handed_over.recv()
         {
@@ -194,41 +263,63 @@ fn start(
 }
 
 fn no_thread(error: &std::io::Error) -> ToolFailure {
-    ToolFailure::new(ErrorKind::Io, format!("no thread can be started for a child process: {error}"))
+    ToolFailure::new(ErrorKind::Unavailable, format!("no thread can be started for a child process: {error}"))
 }
 
-/// Joins no group at all: inside of namespaces the numbers of processes are others.
-const NO_GROUP: u32 = u32::MAX;
-
 /// Starts the gate from this thread, whose restrictions it inherits.
-fn start_here(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32) -> std::io::Result<Started> {
+fn start_here(
+    spec: &ChildSpec,
+    policy: &SandboxPolicy,
+    scratch: &Path,
+    pgid: u32,
+    to_supervisor: Option<own_port::HandOver>,
+) -> Result<Started, ToolFailure> {
+    let failed = |error: std::io::Error| {
+        let place = spec.cwd.display();
+        ToolFailure::new(ErrorKind::Unavailable, format!("{} can't be started in {place}: {error}", spec.program))
+    };
     let privileges = Privileges::plan();
-    let walls = Walls::of(spec, policy, scratch, pgid, &privileges);
+    let walls = Walls::of(spec, policy, scratch, pgid, &privileges).map_err(|why| exposing(spec, &why.to_string()))?;
+    let Raised { layer: own_port, closed: closed_ports } = own_port::raise(policy, to_supervisor)?;
+    let walls = Walls { closed_ports, ..walls };
     let (held, namespaces, mut wrapper) = match &policy.namespaces {
         None => {
             let mut held = walls.raise();
-            held.files = match (held.files, walls.left_open()) {
-                (Layer::Enforced { by }, Some(missing)) => Layer::Partial { by, missing },
-                (Layer::Partial { by, missing: more }, Some(missing)) => {
-                    Layer::Partial { by, missing: format!("{missing}; {more}") }
-                }
-                (files, _) => files,
-            };
+            if let (Layer::Missing { why }, false) = (&held.files, policy.expose_own_data || policy.own.data.is_empty())
+            {
+                return Err(exposing(spec, &format!("nothing keeps it from the agent's own files: {why}")));
+            }
+            if let Some(missing) = Walls::left_open(spec, policy) {
+                held.files = held.files.lacking(missing);
+            }
             (held, Layer::NotAsked, Vec::new())
         }
         Some(bubblewrap) => {
-            let walls = Walls { group: NO_GROUP, ..walls };
-            let held = walls.tried()?;
-            let wrapper = bubblewrap.wrapper(&walls, &held, &spec.cwd)?;
+            let walls = Walls { group: NO_GROUP, ..walls.clone() };
+            let held = walls.tried().map_err(failed)?;
+            let wrapper = bubblewrap.wrapper(&walls, &held, &spec.cwd).map_err(failed)?;
             (held, Layer::Enforced { by: "bubblewrap".into() }, wrapper)
         }
     };
     wrapper.extend(privileges.wrapper.iter().map(OsString::from));
-    let Held { files, signals, network, group } = held;
+    let Held { mut files, signals, network, group } = held;
+    if let Err(error) = descriptors::keep() {
+        files = files.lacking(format!("files that this program was started with stay open in it ({error})"));
+    }
     let limits = Layer::Missing { why: "not set yet".into() };
-    let report = SandboxReport { files, signals, network, group, privileges: privileges.layer, limits, namespaces };
-    let child = gate(spec, policy, scratch, pgid, &wrapper).spawn()?;
+    let (privileges, notes) = (privileges.layer, walls.note().into_iter().collect());
+    let report = SandboxReport { files, signals, network, group, privileges, limits, namespaces, own_port, notes };
+    let child = gate(spec, policy, scratch, pgid, &wrapper).spawn().map_err(failed)?;
     Ok(Started { child, report })
+}
+
+/// It would run where it can reach the agent's own files, and nobody has said that it may.
+fn exposing(spec: &ChildSpec, why: &str) -> ToolFailure {
+    let message = format!(
+        "{} was not started: {why}; install bubblewrap, work in another folder, or set tools.expose_own_data = true",
+        spec.program
+    );
+    ToolFailure::new(ErrorKind::Refused, message)
 }
 
 /// A shell that reads one line byte by byte (POSIX asks that of `read`) and becomes the program, for which the rest of
@@ -253,29 +344,38 @@ fn open_gate(child: &mut Child, input: &[u8]) -> Result<(), ToolFailure> {
     Ok(())
 }
 
+/// Waits for the end. `is_full` is asked again and again, and ends it.
 fn wait(
     status: &Receiver<std::io::Result<ExitStatus>>,
     deadline: Duration,
     group: &Group<'_>,
+    mut is_full: impl FnMut() -> bool,
 ) -> Result<Ending, ToolFailure> {
     let lost = |error: String| ToolFailure::new(ErrorKind::Io, format!("lost sight of the child process: {error}"));
-    let (status, late) = match status.recv_timeout(deadline) {
-        Ok(status) => (status, false),
-        Err(RecvTimeoutError::Timeout) => {
-            group.kill();
-            match status.recv_timeout(AFTER_THE_KILL) {
-                Ok(status) => (status, true),
-                // It hangs in the kernel; the report names it.
-                Err(_) => return Ok(Ending::DeadlinePassed),
+    let watch = Stopwatch::start();
+    let mut ended_for = None;
+    let status = loop {
+        let left = deadline.saturating_sub(watch.elapsed());
+        let patience = if ended_for.is_some() { AFTER_THE_KILL } else { left.min(disk::OFTEN) };
+        match (status.recv_timeout(patience), ended_for) {
+            (Ok(status), _) => break status,
+            (Err(RecvTimeoutError::Disconnected), _) => return Err(lost("its thread has died".into())),
+            // It hangs in the kernel; the report names it.
+            (Err(RecvTimeoutError::Timeout), Some(ending)) => return Ok(ending),
+            (Err(RecvTimeoutError::Timeout), None) => {
+                let is_late = watch.elapsed() >= deadline;
+                if is_late || is_full() {
+                    ended_for = Some(if is_late { Ending::DeadlinePassed } else { Ending::DiskFilled });
+                    group.kill();
+                }
             }
         }
-        Err(RecvTimeoutError::Disconnected) => return Err(lost("its thread has died".into())),
     };
     let status = status.map_err(|error| lost(error.to_string()))?;
-    Ok(match (group.was_stopped(), late, status.code(), status.signal()) {
+    Ok(match (group.was_stopped(), ended_for, status.code(), status.signal()) {
         // What ended by itself has ended so, whatever came after it.
         (true, _, None, _) => Ending::Stopped,
-        (_, true, None, _) => Ending::DeadlinePassed,
+        (_, Some(ending), None, _) => ending,
         (_, _, Some(code), _) => Ending::Exited(code),
         (_, _, None, signal) => Ending::Killed(signal.unwrap_or_default()),
     })
@@ -293,6 +393,16 @@ impl Scratch {
             .create(&folder)
             .map_err(|error| ToolFailure::io("can't make a folder for temporary files:", &folder, &error))?;
         Ok(Self(folder))
+    }
+
+    /// A variable that the environment of each process of the run is begun with, and of no other.
+    fn mark(&self) -> String {
+        format!("TMPDIR={}", self.0.display())
+    }
+
+    /// All folders that are written in.
+    fn and<'a>(&'a self, others: &'a [PathBuf]) -> Vec<&'a Path> {
+        others.iter().map(PathBuf::as_path).chain([self.0.as_path()]).collect()
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::bubblewrap::Bubblewrap;
+use super::own_port::OwnPorts;
 use crate::action::tools::OwnFiles;
 
 /// Whether a child process may use the network.
@@ -30,6 +31,7 @@ pub enum OnMissing {
 
 /// Bounds of one process or of the user, by the kernel's rlimits (getrlimit(2)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// Processor seconds of one process; none means the deadline on every core, rounded up.
     pub cpu_seconds: Option<u64>,
@@ -41,8 +43,13 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Open files of one process. Default 1024.
     pub open_files: u64,
-    /// Processes and threads beyond those that the user has at the start. Default 512. The kernel doesn't hold root to it.
+    /// Processes and threads: of one call, where it has a control group; else beyond those that the user has at the start,
+    /// to which the kernel doesn't hold root. Default 512.
     pub processes: u64,
+    /// Memory of all processes of one call, in bytes, where it has a control group. Default 8 GiB.
+    pub all_memory_bytes: u64,
+    /// What one call may write to disk in all, in bytes; a program that goes on running within a minute. Default 8 GiB.
+    pub disk_bytes: u64,
 }
 
 impl Default for Limits {
@@ -55,6 +62,8 @@ impl Default for Limits {
             file_bytes: GIB,
             open_files: 1024,
             processes: 512,
+            all_memory_bytes: 8 * GIB,
+            disk_bytes: 8 * GIB,
         }
     }
 }
@@ -78,6 +87,12 @@ pub struct SandboxPolicy {
     /// The agent's own, which lie in no child's reach as far as they can be kept from it.
     #[serde(default)]
     pub own: OwnFiles,
+    /// Children run also where they can reach those. Default false.
+    #[serde(default)]
+    pub expose_own_data: bool,
+    /// Where this daemon listens; no child connects to it.
+    #[serde(default)]
+    pub own_ports: OwnPorts,
 }
 
 /// Programs, libraries and what they need to know of the system. Of /etc only what programs look up and no one hides:
@@ -138,13 +153,24 @@ const READABLE: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// git tidies up in a session of its own, which is refused here; so it tidies up before it ends.
+/// git tidies up in a session of its own, which is refused here; so it tidies up before it ends. And a repository's own settings
+/// run nothing when git only looks: no monitor of files, no pager, no helper of a bare repository that lies among the files.
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_COUNT", "7"),
     ("GIT_CONFIG_KEY_0", "gc.autoDetach"),
     ("GIT_CONFIG_VALUE_0", "false"),
     ("GIT_CONFIG_KEY_1", "maintenance.autoDetach"),
     ("GIT_CONFIG_VALUE_1", "false"),
+    ("GIT_CONFIG_KEY_2", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_2", "false"),
+    ("GIT_CONFIG_KEY_3", "core.pager"),
+    ("GIT_CONFIG_VALUE_3", "cat"),
+    ("GIT_CONFIG_KEY_4", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_4", "explicit"),
+    ("GIT_CONFIG_KEY_5", "protocol.ext.allow"),
+    ("GIT_CONFIG_VALUE_5", "never"),
+    ("GIT_CONFIG_KEY_6", "log.showSignature"),
+    ("GIT_CONFIG_VALUE_6", "false"),
 ];
 
 impl Default for SandboxPolicy {
@@ -159,6 +185,8 @@ impl Default for SandboxPolicy {
             environment: ENVIRONMENT.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             namespaces: None,
             own: OwnFiles::default(),
+            expose_own_data: false,
+            own_ports: OwnPorts::default(),
         }
     }
 }
@@ -182,6 +210,8 @@ impl SandboxPolicy {
             ("TMPDIR", scratch.display().to_string()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "dumb".into()),
+            // What was allowed is compared by its files: a run must not leave new ones that the next would load.
+            ("PYTHONDONTWRITEBYTECODE", "1".into()),
         ];
         all.extend(own.map(|(name, value)| (name.to_owned(), value)));
         all

@@ -14,9 +14,9 @@ const SYS_ADMIN: u32 = 21;
 const PERFMON: u32 = 38;
 
 /// The program of util-linux that gives capabilities up, and what it is told. Those that remain are about files alone:
-/// the working folder may be another user's.
+/// the working folder may be another user's. Without `fsetid`, which would let who writes a file leave it setuid.
 const SETPRIV: [&str; 2] = ["/usr/bin/setpriv", "/bin/setpriv"];
-const GIVE_UP: [&str; 3] = ["--inh-caps=-all", "--bounding-set=-all,+chown,+dac_override,+fowner,+fsetid", "--"];
+const GIVE_UP: [&str; 3] = ["--inh-caps=-all", "--bounding-set=-all,+chown,+dac_override,+fowner", "--"];
 
 /// What is done about the privileges of this thread.
 pub(super) struct Privileges {

@@ -20,6 +20,30 @@ pub enum Layer {
     NotAsked,
 }
 
+impl Layer {
+    /// It leaves this open.
+    pub(super) fn lacking(self, more: String) -> Self {
+        match self {
+            Self::Enforced { by } => Self::Partial { by, missing: more },
+            Self::Partial { by, missing } => Self::Partial { by, missing: format!("{more}; {missing}") },
+            other => other,
+        }
+    }
+
+    /// Something else enforces it too.
+    pub(super) fn also_by(&self, other: &str) -> Self {
+        match self {
+            Self::Enforced { by } => Self::Enforced { by: format!("{by} and {other}") },
+            Self::Partial { by, missing } => {
+                Self::Partial { by: format!("{by} and {other}"), missing: missing.clone() }
+            }
+            // Who has privileges and isn't held by Landlock could write itself out of it.
+            Self::Missing { why } => Self::Partial { by: other.into(), missing: why.clone() },
+            Self::NotAsked => Self::NotAsked,
+        }
+    }
+}
+
 /// All layers of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxReport {
@@ -35,10 +59,20 @@ pub struct SandboxReport {
     pub limits: Layer,
     /// Nothing but its own is there: files, processes, networks.
     pub namespaces: Layer,
+    /// With the network on, the daemon's own port can't be reached.
+    #[serde(default = "not_asked")]
+    pub own_port: Layer,
+    /// What the sandbox makes different for a program, in words; no gap.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+fn not_asked() -> Layer {
+    Layer::NotAsked
 }
 
 impl SandboxReport {
-    fn layers(&self) -> [(&'static str, &Layer); 7] {
+    fn layers(&self) -> [(&'static str, &Layer); 8] {
         [
             ("files", &self.files),
             ("signals", &self.signals),
@@ -47,6 +81,7 @@ impl SandboxReport {
             ("privileges", &self.privileges),
             ("limits", &self.limits),
             ("namespaces", &self.namespaces),
+            ("own port", &self.own_port),
         ]
     }
 

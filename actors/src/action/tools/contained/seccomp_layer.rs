@@ -8,14 +8,11 @@ use seccompiler::{
 };
 
 use super::policy::Network;
+use super::process_rules;
 use super::report::Layer;
+use super::walls::NO_GROUP;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
-
-/// Calls with the numbers of the x32 interface do the same under another number; without this they'd pass (`__X32_SYSCALL_BIT`
-/// of the kernel's unistd.h).
-#[cfg(target_arch = "x86_64")]
-const X32: i64 = 0x4000_0000;
+pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Filters this thread and what it starts from now on. Answers for the network and for the group.
 pub(super) fn apply(network: Network, pgid: u32) -> (Layer, Layer) {
@@ -40,32 +37,24 @@ fn install(network: Network, pgid: u32) -> Result<(), String> {
     // Each filter has one answer; all are asked, and the strictest one counts.
     let refused = [
         (libc::EACCES, sockets(network)),
-        (libc::EPERM, leaving(pgid)),
-        // Rings do what sockets do, past the filter. "Not implemented" makes programs do without.
-        (libc::ENOSYS, Ok(everything(&[libc::SYS_io_uring_setup]))),
+        (libc::EPERM, process_rules::refused(pgid)),
+        (libc::ENOSYS, Ok(process_rules::not_implemented(pgid == NO_GROUP))),
     ];
-    for (errno, rules) in refused {
-        let program = compile(rules?, errno, arch)?;
-        seccompiler::apply_filter(&program).map_err(|error| format!("the kernel refused the filter: {error}"))?;
+    let filters = refused.map(|(errno, rules)| compile(rules?, errno, arch));
+    for program in filters.into_iter().chain(process_rules::no_other_interface().map(Ok)) {
+        seccompiler::apply_filter(&program?).map_err(|error| format!("the kernel refused the filter: {error}"))?;
     }
     Ok(())
 }
 
 fn compile(rules: Rules, errno: i32, arch: TargetArch) -> Result<BpfProgram, String> {
     let errno = SeccompAction::Errno(errno.unsigned_abs());
-    let rules = on_all_interfaces(rules);
     SeccompFilter::new(rules, SeccompAction::Allow, errno, arch)
         .and_then(BpfProgram::try_from)
         .map_err(|error| format!("the filter can't be built: {error}"))
 }
 
-fn on_all_interfaces(rules: Rules) -> Rules {
-    #[cfg(target_arch = "x86_64")]
-    let rules = rules.iter().flat_map(|(call, when)| [(*call, when.clone()), (*call | X32, when.clone())]).collect();
-    rules
-}
-
-fn everything(calls: &[i64]) -> Rules {
+pub(super) fn everything(calls: &[i64]) -> Rules {
     calls.iter().map(|call| (*call, Vec::new())).collect()
 }
 
@@ -81,23 +70,10 @@ fn sockets(network: Network) -> Result<Rules, String> {
     Ok(BTreeMap::from([(libc::SYS_socket, vec![rule(other)?])]))
 }
 
-/// The calls by which a process gets out of the reach of a kill of its group, and those that would make the group kill
-/// itself (`timeout` does that after it has failed to make a group of its own) or send a signal to every process of the
-/// user. Also the kernel's key rings: they hold secrets of the user.
-fn leaving(pgid: u32) -> Result<Rules, String> {
-    let mut rules =
-        everything(&[libc::SYS_setsid, libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl, libc::SYS_bpf]);
-    rules.insert(libc::SYS_setpgid, vec![rule(vec![condition(1, Op::Ne, pgid.into())?])?]);
-    let own_group = rule(vec![condition(0, Op::Eq, 0)?])?;
-    let everyone = rule(vec![condition(0, Op::Eq, u64::from(u32::MAX))?])?;
-    rules.insert(libc::SYS_kill, vec![own_group, everyone]);
-    Ok(rules)
-}
-
-fn condition(argument: u8, op: Op, value: u64) -> Result<SeccompCondition, String> {
+pub(super) fn condition(argument: u8, op: Op, value: u64) -> Result<SeccompCondition, String> {
     SeccompCondition::new(argument, Len::Dword, op, value).map_err(|error| error.to_string())
 }
 
-fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, String> {
+pub(super) fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, String> {
     SeccompRule::new(conditions).map_err(|error| error.to_string())
 }

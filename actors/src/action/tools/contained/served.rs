@@ -2,16 +2,19 @@
 
 use std::io::Write;
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
 
+use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{EffectKind, StopLatch};
 use tokio::sync::oneshot;
 
 use super::capture::Reading;
-use super::group::Group;
+use super::disk::{self, DiskWatch};
+use super::group::{Group, Remains};
 use super::{
     AFTER_THE_KILL, ChildSpec, ErrorKind, SandboxPolicy, SandboxReport, Scratch, ToolFailure, Waiting, no_thread,
-    not_started, wait_at_gate,
+    not_started, processes, wait_at_gate,
 };
 
 /// Holds on to a running program. It is killed with all that it has started when this is dropped, when the latch is raised,
@@ -37,6 +40,28 @@ pub struct ServedEnd {
 enum News {
     Ended(std::io::Result<ExitStatus>),
     EndIt,
+    /// It has written more than it may.
+    Filled(String),
+}
+
+/// Waits for the end. A program that runs for months writes much; it may write so much within a minute.
+fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32, mark: &str) -> News {
+    let mut watch = Stopwatch::start();
+    loop {
+        match news.recv_timeout(disk::OFTEN) {
+            Ok(news) => return news,
+            Err(RecvTimeoutError::Disconnected) => return News::EndIt,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        group.tidy(gate);
+        if let Some(why) = disk.look(group.id(), mark) {
+            return News::Filled(why);
+        }
+        if watch.elapsed() > Duration::from_secs(60) {
+            disk.again();
+            watch = Stopwatch::start();
+        }
+    }
 }
 
 struct EndOnDrop(Sender<News>);
@@ -66,31 +91,44 @@ pub fn serve(
         let begun = latch.permit(EffectKind::Other).map_err(|stopped| {
             ToolFailure::new(ErrorKind::Stopped, format!("{} was not started: {stopped}", spec.program))
         });
-        let (group, scratch) = match begun.and_then(|permit| Ok((Group::lead(&permit)?, Scratch::make()?))) {
-            Ok(begun) => begun,
-            Err(failure) => return drop(say_started.send(Err(failure))),
-        };
+        let (mut group, scratch) =
+            match begun.and_then(|permit| Ok((Group::lead(&permit, &policy.limits)?, Scratch::make()?))) {
+                Ok(begun) => begun,
+                Err(failure) => return drop(say_started.send(Err(failure))),
+            };
         let ended = move |status| drop(say.send(News::Ended(status)));
-        let begun =
-            wait_at_gate(&spec, &policy, &group, &scratch, ended).and_then(|waiting| let_go(&spec, waiting, &group));
-        let (pipes, stderr, hand_over, child) = match begun {
+        let begun = wait_at_gate(&spec, &policy, &mut group, &scratch, ended).and_then(|mut waiting| {
+            let keeper = waiting.keeper.take();
+            Ok((let_go(&spec, waiting, &group)?, keeper))
+        });
+        let ((pipes, stderr, hand_over, child), _keeper) = match begun {
             Ok(begun) => begun,
             Err(failure) => return drop(say_started.send(Err(failure))),
         };
+        let gate = child.id();
         let _ = hand_over.send(child);
         let _ = say_started.send(Ok(pipes));
-        let first = news.recv();
+        let mark = scratch.mark();
+        let disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
+        let first = wait(&news, disk, &group, gate, &mark);
+        let strays = group.strays(&group.members(&mark));
         group.kill();
         let how = match (group.was_stopped(), first) {
             (true, _) => "it was ended by the stop".to_owned(),
-            (false, Ok(News::Ended(Ok(status)))) => format!("it ended by itself ({status})"),
-            (false, Ok(News::Ended(Err(error)))) => format!("sight of it was lost: {error}"),
-            (false, Ok(News::EndIt) | Err(_)) => "it was ended".to_owned(),
+            (false, News::Ended(Ok(status))) => format!("it ended by itself ({status})"),
+            (false, News::Ended(Err(error))) => format!("sight of it was lost: {error}"),
+            (false, News::Filled(why)) => format!("it was ended: {why} within a minute"),
+            (false, News::EndIt) => "it was ended".to_owned(),
         };
         let (said, _) = stderr.finish(AFTER_THE_KILL);
-        let living = group.wait_until_dead(AFTER_THE_KILL);
+        let Remains { strays, living } = group.end(&mark, strays, AFTER_THE_KILL);
+        if !strays.is_empty() {
+            let strays = processes::in_words(&strays);
+            tracing::warn!(program = spec.program, strays, "processes of a server had left their group and were ended");
+        }
         if !living.is_empty() {
-            tracing::error!(program = spec.program, ?living, "processes of a server outlived their kill");
+            let living = processes::in_words(&living);
+            tracing::error!(program = spec.program, living, "processes of a server outlived their kill");
         }
         let _ = say_end.send(ServedEnd { by_stop: group.was_stopped(), how, said: said.text.trim().to_owned() });
     };
@@ -109,7 +147,7 @@ fn let_go(
     waiting: Waiting,
     group: &Group<'_>,
 ) -> Result<(Pipes, Reading, Sender<Child>, Child), ToolFailure> {
-    let Waiting { mut child, report, hand_over } = waiting;
+    let Waiting { mut child, report, hand_over, .. } = waiting;
     let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
     if group.was_stopped() {
         group.kill();

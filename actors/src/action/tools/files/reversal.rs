@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use maxim_bus::latch::Permit;
@@ -48,7 +48,7 @@ pub(super) fn save(path: &Path, hands: &Hands) -> Result<Reversal, ToolFailure> 
 
 /// Writes a copy under the first free name made of its checksum and length. Readable by the owner alone.
 fn keep(bytes: &[u8], folder: &Path) -> io::Result<PathBuf> {
-    fs::create_dir_all(folder)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for attempt in 0..u32::MAX {
         let path = folder.join(format!("{:08x}-{}-{attempt}", crc32fast::hash(bytes), bytes.len()));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {

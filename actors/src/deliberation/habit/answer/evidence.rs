@@ -13,6 +13,8 @@ pub enum Origin {
     Told {
         person: Option<String>,
     },
+    /// A sense heard it, from nobody knows whom: a person, or a loudspeaker.
+    Heard,
     /// The agent did it with this tool.
     Did {
         tool: String,
@@ -46,6 +48,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Nobody knows whose words these are: they stand beside what somebody told, and never in its place.
+    pub(super) fn is_hearsay(&self) -> bool {
+        self.origin == Origin::Heard || self.is_strangers()
+    }
+
     /// Somebody said it who may not command: they could call themselves by anybody's name.
     pub(super) fn is_strangers(&self) -> bool {
         matches!(&self.origin, Origin::Told { person: Some(person) } if person == STRANGER)
@@ -122,6 +129,8 @@ fn stated(evidence: &Evidence, stem: &str, asker: Option<&str>, date: &str) -> S
                 format!("{who} told me{date} that {}.", lowered(stem))
             }
         }
+        Origin::Heard if speaks_of_itself(stem) => format!("I heard{date}: “{stem}.”"),
+        Origin::Heard => format!("I heard{date} that {}.", lowered(stem)),
         Origin::Did { tool } if let Some(why) = evidence.undone() => {
             format!("I wanted to use {tool}{date}: {stem}. It wasn't done ({}).", why.trim_end_matches('.'))
         }

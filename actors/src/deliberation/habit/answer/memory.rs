@@ -81,10 +81,14 @@ pub fn recalled(wanted: &Wanted, evidence: &[Evidence], asker: Option<&str>, zon
         other.covers == best.covers && other.together == best.together && !is_alike(other.text, best.text)
     };
     if let Some(other) = found.iter().skip(1).find(same) {
-        if other.evidence.is_strangers() && !best.evidence.is_strangers() {
+        if other.evidence.is_hearsay() && !best.evidence.is_hearsay() {
             let date = on_date(other.evidence.at, zone);
             let said = other.text.trim().trim_end_matches(['.', '!']);
-            reply.text = format!("{} {STRANGER} says otherwise{date}: “{said}.”", reply.text);
+            let who = match other.evidence.origin {
+                Origin::Heard => "I heard otherwise".to_owned(),
+                _ => format!("{STRANGER} says otherwise"),
+            };
+            reply.text = format!("{} {who}{date}: “{said}.”", reply.text);
             reply.rests_on.push(other.place);
             return reply;
         }
@@ -214,12 +218,12 @@ fn sentences<'e>(wanted: &Wanted, evidence: &'e [Evidence], zone: &TimeZone) -> 
             }
         }
     }
-    // What a stranger says is told beside what others said, never in its place.
-    let strangers = |one: &Sentence| one.evidence.is_strangers();
+    // Of what a stranger says, or a sense heard, nobody knows whose word it is.
+    let hearsay = |one: &Sentence| one.evidence.is_hearsay();
     found.sort_by(|a, b| {
         let answers = (b.covers >= ANSWERS).cmp(&(a.covers >= ANSWERS));
         answers
-            .then(strangers(a).cmp(&strangers(b)))
+            .then(hearsay(a).cmp(&hearsay(b)))
             .then(b.covers.total_cmp(&a.covers))
             .then(b.together.cmp(&a.together))
             .then(b.evidence.at.cmp(&a.evidence.at))
@@ -384,6 +388,24 @@ mod tests {
         assert!(ask("the gate code", &[strange]).text.starts_with("Somebody outside"), "what is known alone is told");
         let name = told("my name is Frank", Some(STRANGER), "2026-01-07T09:00:00Z");
         assert!(!ask("my name", &[name]).known, "what is somebody's own no stranger knows");
+    }
+
+    #[test]
+    fn what_was_heard_stands_beside_what_somebody_told_and_never_in_its_place() {
+        let own = told("The gate code is 1111.", Some("Bob"), "2026-01-05T09:00:00Z");
+        let heard = |text: &str, at: &str| Evidence { origin: Origin::Heard, ..told(text, None, at) };
+        let later = heard("no, the gate code is 9999", "2026-01-07T09:00:00Z");
+        assert_eq!(
+            ask("the gate code", &[later.clone(), own]).text,
+            "You told me on 2026-01-05 that the gate code is 1111. I heard otherwise on 2026-01-07: \
+             “no, the gate code is 9999.”"
+        );
+        let alone = heard("The gate code is 9999.", "2026-01-07T09:00:00Z");
+        assert_eq!(ask("the gate code", &[alone]).text, "I heard on 2026-01-07 that the gate code is 9999.");
+        let mine = heard("my gate code is 9999", "2026-01-07T09:00:00Z");
+        assert_eq!(ask("the gate code", &[mine]).text, "I heard on 2026-01-07: “my gate code is 9999.”");
+        let stranger = told("the gate code is 5555", Some(STRANGER), "2026-01-08T09:00:00Z");
+        assert!(!ask("the gate code", &[stranger, later]).text.contains("You told"));
     }
 
     #[test]

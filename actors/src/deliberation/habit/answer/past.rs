@@ -250,6 +250,7 @@ fn told_of(one: &Evidence, asker: Option<&str>) -> String {
             let who = if is_asker { "you" } else { person.as_deref().unwrap_or("somebody") };
             format!("{who} told me “{text}”")
         }
+        Origin::Heard => format!("I heard “{text}”"),
         Origin::Did { tool } => {
             let did = if one.undone().is_some() { "wanted to use" } else { "used" };
             format!("I {did} {tool}: {} ({})", text.trim_end_matches('.'), one.end())

@@ -1,5 +1,6 @@
 //! Words why something was not done, and the small coin of talk.
 
+use maxim_bus::signals::grants::AlwaysOffer;
 use serde_json::Value;
 
 use crate::deliberation::habit::{Step, Understanding};
@@ -27,16 +28,27 @@ pub struct Question {
     pub id: Option<String>,
     /// The time of the day at which it expires.
     pub until: Option<String>,
+    /// What an “always” would cover.
+    pub always: Option<AlwaysOffer>,
 }
 
 /// What would be done, why it must be approved, and how.
 pub fn approval_needed(step: &Step, reason: &str, question: &Question) -> String {
     let reason = reason.trim().trim_end_matches('.');
-    let Question { code, id, until } = question;
+    let Question { code, id, until, always } = question;
     let until = until.as_ref().map_or_else(String::new, |until| format!(" until {until}"));
     let by_hand = id.as_ref().map_or_else(String::new, |id| format!(" Or: maxim approvals allow {id}"));
+    let answers = match always {
+        Some(AlwaysOffer::Covers(covers)) => {
+            format!("“yes {code}” for this once, “no {code}”, or “always {code}” for {covers}, from now on.")
+        }
+        Some(AlwaysOffer::Not(why)) => {
+            format!("“yes {code}” or “no {code}”. There is no “always” for it: {}.", why.trim_end_matches('.'))
+        }
+        None => format!("“yes {code}” or “no {code}”."),
+    };
     format!(
-        "I would use {} with {}, but it needs your approval: {reason}. Answer{until} “yes {code}”, “no {code}”, or “always {code}” for all of this kind.{by_hand}",
+        "I would use {} with {}, but it needs your approval: {reason}. Answer{until} {answers}{by_hand}",
         step.tool,
         parameters(&step.params)
     )
@@ -44,7 +56,7 @@ pub fn approval_needed(step: &Step, reason: &str, question: &Question) -> String
 
 /// What may have been done already, what is known of that, and how to say whether it is done again.
 pub fn doubted(tool: &str, params: &Value, known: &str, question: &Question) -> String {
-    let Question { code, id, until: _ } = question;
+    let Question { code, id, .. } = question;
     let by_hand = id.as_ref().map_or_else(String::new, |id| format!(" Or: maxim approvals allow {id}"));
     let known = if known.is_empty() { String::new() } else { format!(": {}", known.trim_end_matches('.')) };
     format!(
@@ -148,10 +160,18 @@ mod tests {
             pattern: String::new(),
             others: Vec::new(),
         };
-        let question = Question { code: "3f2a".into(), id: Some("a1".into()), until: Some("15:40".into()) };
+        let always = Some(AlwaysOffer::Covers("exactly the command “make” in /work".into()));
+        let question = Question { code: "3f2a".into(), id: Some("a1".into()), until: Some("15:40".into()), always };
         let asked = approval_needed(&step, "it executes code", &question);
         assert!(asked.contains("command = \"make\"") && asked.ends_with("maxim approvals allow a1"), "{asked}");
-        assert!(asked.contains("until 15:40 “yes 3f2a”, “no 3f2a”"), "{asked}");
+        assert!(asked.contains("until 15:40 “yes 3f2a” for this once, “no 3f2a”"), "{asked}");
+        assert!(asked.contains("or “always 3f2a” for exactly the command “make” in /work, from now on"), "{asked}");
+        let not = Some(AlwaysOffer::Not("it varies".into()));
+        let asked = approval_needed(&step, "it executes code", &Question { always: not, ..question.clone() });
+        assert!(
+            asked.contains("There is no “always” for it: it varies.") && !asked.contains("“always 3f2a”"),
+            "{asked}"
+        );
         let asked = approval_needed(&step, "it executes code", &Question { id: None, until: None, ..question });
         assert!(asked.contains("Answer “yes 3f2a”") && !asked.contains("maxim approvals"), "{asked}");
         let which = which(&[("3f2a".into(), step.clone()), ("77b1".into(), step)]);

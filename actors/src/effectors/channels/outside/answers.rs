@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use maxim_bus::bounds::PROVIDER_ANSWER;
 use maxim_bus::signals::outbox::Attempted;
 use reqwest::{RequestBuilder, StatusCode, header};
 use serde_json::Value as Json;
@@ -19,12 +20,27 @@ pub(super) async fn post(request: RequestBuilder) -> Result<Json, Attempted> {
     let answer = request.timeout(PATIENCE).send().await.map_err(|error| unanswered(&error))?;
     let status = answer.status();
     let asked = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    let body = answer.text().await;
+    let body = bounded(answer).await;
     if status.is_success() {
         // It was taken, whatever it says besides.
         return Ok(body.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Json::Null));
     }
     Err(of_status(status, asked, &body.unwrap_or_default()))
+}
+
+/// The words of an answer, up to their bound.
+///
+/// # Errors
+/// It broke off, or is longer.
+pub(super) async fn bounded(mut answer: reqwest::Response) -> Result<String, String> {
+    let mut body = Vec::new();
+    while let Some(part) = answer.chunk().await.map_err(|error| reason(&error))? {
+        body.extend_from_slice(&part);
+        if body.len() > PROVIDER_ANSWER.limit {
+            return Err(format!("its answer is longer than {} bytes", PROVIDER_ANSWER.limit));
+        }
+    }
+    Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
 /// A request that got no answer. Its address may hold a secret and isn't told.

@@ -5,6 +5,7 @@
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use maxim_bus::bounds::TooMuch;
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
 use reqwest::Client;
 use serde_json::{Value as Json, json};
@@ -49,15 +50,10 @@ fn text_of(data: &Json) -> Option<&str> {
     option.or_else(|| data.pointer("/components/0/components/0/value")?.as_str())
 }
 
-fn message_of(interaction: &Json) -> Option<Arrived> {
+fn message_of(interaction: &Json) -> Option<Result<Arrived, TooMuch>> {
     let user = interaction.pointer("/member/user/id").or_else(|| interaction.pointer("/user/id"))?;
-    Some(Arrived {
-        sender: user.as_str()?.to_owned(),
-        body: text_of(&interaction["data"])?.to_owned(),
-        provider_id: Some(interaction["id"].as_str()?.to_owned()),
-        is_vouched: true,
-        is_signed: true,
-    })
+    let (body, id) = (text_of(&interaction["data"])?, interaction["id"].as_str()?);
+    Some(Arrived::new(user.as_str()?, body, Some(id)).map(Arrived::signed))
 }
 
 impl Transport for Discord {
@@ -105,6 +101,7 @@ impl Transport for Discord {
             Some(1) => Ok(Hooked { messages: Vec::new(), answer: answered(json!({"type": 1})) }),
             Some(2 | 5) => {
                 let message = message_of(&body).ok_or_else(|| malformed("the command has no text option".into()))?;
+                let message = message.map_err(|why| malformed(format!("the command can't be taken: {why}")))?;
                 let said = json!({"type": 4, "data": {"content": "I have it.", "flags": EPHEMERAL}});
                 Ok(Hooked { messages: vec![message], answer: answered(said) })
             }

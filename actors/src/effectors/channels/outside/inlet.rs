@@ -1,9 +1,11 @@
 //! Where what came from outside is judged by its sender alone, and handed in.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_bus::Trust;
+use maxim_bus::bounds::{self, TooMuch};
 use maxim_bus::latch::StopLatch;
 
 use super::Line;
@@ -14,7 +16,7 @@ const ACCEPTANCE: Duration = Duration::from_secs(30);
 /// Longest text of a stranger that is shown, in characters.
 const SHOWN: usize = 160;
 
-/// A message that came.
+/// A message that came. [`Arrived::new`] alone makes one, so that no field of it is beyond its bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrived {
     pub sender: String,
@@ -25,6 +27,34 @@ pub struct Arrived {
     pub is_vouched: bool,
     /// The provider has signed it with its id: it may be played again, and must then do nothing.
     pub is_signed: bool,
+    checked: (),
+}
+
+impl Arrived {
+    /// From whoever is believed to have written it. The words are cut to their bound: the gateway keeps less of them.
+    ///
+    /// # Errors
+    /// The sender or the id is longer than any that a provider gives.
+    pub fn new(sender: &str, body: &str, provider_id: Option<&str>) -> Result<Self, TooMuch> {
+        Ok(Self {
+            sender: bounds::SENDER.take(sender)?.into_owned(),
+            body: bounds::TEXT.cut(body),
+            provider_id: provider_id.map(|id| bounds::PROVIDER_ID.take(id).map(Cow::into_owned)).transpose()?,
+            is_vouched: true,
+            is_signed: false,
+            checked: (),
+        })
+    }
+
+    /// By a provider that has signed it with its id.
+    pub fn signed(self) -> Self {
+        Self { is_signed: true, ..self }
+    }
+
+    /// Whether the sender's name can be believed.
+    pub fn vouched(self, is_vouched: bool) -> Self {
+        Self { is_vouched, ..self }
+    }
 }
 
 /// What became of it.
@@ -69,7 +99,7 @@ impl Inlet {
     /// # Errors
     /// It isn't on disk: the outside must keep it and bring it again.
     pub async fn take(&self, arrived: Arrived) -> Result<Taken, String> {
-        let Arrived { sender, body, provider_id, is_vouched, is_signed } = arrived;
+        let Arrived { sender, body, provider_id, is_vouched, is_signed, checked: () } = arrived;
         let is_listed = is_vouched && self.line.policy.senders.holds(&sender);
         let channel = self.line.name();
         if self.stops(&body) {
@@ -87,7 +117,8 @@ impl Inlet {
         }
         let trust = if is_listed { Trust::Listed } else { Trust::Outside };
         let submission = Submission { channel: channel.into(), sender, body, provider_id, trust };
-        match tokio::time::timeout(ACCEPTANCE, self.desk.submit(submission)).await {
+        let told = if is_signed { self.desk.submit_signed(submission) } else { self.desk.submit(submission) };
+        match tokio::time::timeout(ACCEPTANCE, told).await {
             Ok(Ok(Ok(accepted))) => {
                 self.line.count(if accepted.repeated { "repeated" } else { "received" });
                 Ok(Taken::Durable(accepted))

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::outbox::Attempted;
 use maxim_bus::{AllowList, MessageId};
 use parking_lot::Mutex;
@@ -180,19 +181,19 @@ impl Line {
     pub(super) fn admit(&self, sender: &str, now: Timestamp) -> Result<(), u64> {
         let mut rates = self.rates.lock();
         let free = |recent: &mut VecDeque<Timestamp>, most: usize| {
-            while recent.front().is_some_and(|old| *old + WINDOW <= now) {
+            while recent.front().is_some_and(|old| old.later(WINDOW) <= now) {
                 recent.pop_front();
             }
             match recent.front() {
                 Some(oldest) if recent.len() >= most => {
-                    Err(u64::try_from((*oldest + WINDOW).duration_since(now).as_secs()).unwrap_or(0) + 1)
+                    Err(u64::try_from((oldest.later(WINDOW)).duration_since(now).as_secs()).unwrap_or(0) + 1)
                 }
                 _ => Ok(()),
             }
         };
         free(&mut rates.all, self.policy.per_channel)?;
         if rates.each.len() >= SENDERS {
-            rates.each.retain(|_, recent| recent.back().is_some_and(|last| *last + WINDOW > now));
+            rates.each.retain(|_, recent| recent.back().is_some_and(|last| last.later(WINDOW) > now));
         }
         let key = if rates.each.len() >= SENDERS { "" } else { sender };
         let each = rates.each.entry(key.to_owned()).or_default();

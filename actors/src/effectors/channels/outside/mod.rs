@@ -20,6 +20,7 @@ pub mod telegram;
 mod tests;
 mod tls;
 pub mod twilio;
+mod twilio_form;
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use maxim_bus::bounds::{PUBLICATION, TOPIC};
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
 use parking_lot::Mutex;
 use rumqttc::{
@@ -30,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// In seconds.
 const KEEP_ALIVE: u16 = 30;
 /// Largest message in and out, in bytes.
-const LARGEST: usize = 256 * 1024;
+const LARGEST: usize = PUBLICATION.limit;
 /// Messages that stay unacknowledged at most: brokers have about twenty in flight, and behind those no stop comes through.
 const UNACKNOWLEDGED: usize = 10;
 /// Messages between the connection and the brain; the broker sends no more than it has in flight.
@@ -346,7 +347,7 @@ fn stands(wait: Option<Duration>) -> Stands {
 /// What a publication says: JSON with `text`, `sender` and `id`, or else plain text. None for what isn't text, and for what
 /// the broker had kept from before, which would be done again at each connection.
 fn message_of(publish: &Publish, filters: &[String]) -> Option<Arrived> {
-    if publish.retain {
+    if publish.retain || publish.topic.len() > TOPIC.limit {
         return None;
     }
     let (text, topic) = (std::str::from_utf8(&publish.payload).ok()?, std::str::from_utf8(&publish.topic).ok()?);
@@ -360,7 +361,8 @@ fn message_of(publish: &Publish, filters: &[String]) -> Option<Arrived> {
     }
     // An id is its sender's own: nobody can use up that of somebody else.
     let provider_id = field("id").map(|id| format!("{sender}/{id}"));
-    Some(Arrived { sender, body, provider_id, is_vouched: true, is_signed: false })
+    // Beyond its bound nothing is taken: cut, two ids could become one.
+    Arrived::new(&sender, &body, provider_id.as_deref()).ok()
 }
 
 /// What stands in a topic where its filter has the first `+`.
@@ -474,6 +476,20 @@ mod tests {
         assert_eq!(message_of(&Publish::new("in", QoS::AtLeastOnce, vec![0xff, 0xfe]), &[]), None);
         assert_eq!(read("in", "  ", &[]), None);
         assert_eq!(read("in", "[1]", &[]).expect("plain text").body, "[1]");
+    }
+
+    #[test]
+    fn a_name_or_id_beyond_its_bound_is_not_taken() {
+        let long = "x".repeat(100_000);
+        for (topic, payload) in [
+            ("in".to_owned(), format!(r#"{{"text": "a", "id": "{long}"}}"#)),
+            ("in".to_owned(), format!(r#"{{"text": "a", "sender": "{long}"}}"#)),
+            (long.clone(), "a".to_owned()),
+            (format!("home/{}/in", "y".repeat(400)), "a".to_owned()),
+        ] {
+            assert_eq!(read(&topic, &payload, &["home/+/in"]), None);
+        }
+        assert!(read("in", r#"{"text": "a", "id": "7"}"#, &["in"]).is_some());
     }
 
     fn publication(n: u16) -> Publish {

@@ -6,6 +6,7 @@
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use maxim_bus::bounds::TooMuch;
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
 use reqwest::Client;
 use serde_json::{Value as Json, json};
@@ -50,7 +51,7 @@ impl Slack {
 }
 
 /// A message that a person wrote, out of an event; none for everything else that happens in a workspace.
-fn message_of(event: &Json) -> Option<Arrived> {
+fn message_of(event: &Json) -> Option<Result<Arrived, TooMuch>> {
     let text = |name: &str| event[name].as_str();
     let is_said = match text("type")? {
         "app_mention" => true,
@@ -64,13 +65,8 @@ fn message_of(event: &Json) -> Option<Arrived> {
     let body = text("text")?;
     let body =
         body.strip_prefix("<@").and_then(|rest| rest.split_once('>')).map_or(body, |(_, rest)| rest.trim_start());
-    Some(Arrived {
-        sender: text("user")?.to_owned(),
-        body: body.to_owned(),
-        provider_id: Some(format!("{}/{}", text("channel")?, text("ts")?)),
-        is_vouched: true,
-        is_signed: true,
-    })
+    let id = format!("{}/{}", text("channel")?, text("ts")?);
+    Some(Arrived::new(text("user")?, body, Some(&id)).map(Arrived::signed))
 }
 
 impl Transport for Slack {
@@ -121,7 +117,10 @@ impl Transport for Slack {
                 None => Err(HookRefused::Malformed("the url_verification has no challenge".into())),
             },
             Some("event_callback") => {
-                Ok(Hooked { messages: message_of(&body["event"]).into_iter().collect(), answer: answered("") })
+                let message = message_of(&body["event"]).transpose();
+                let message =
+                    message.map_err(|why| HookRefused::Malformed(format!("the event can't be taken: {why}")))?;
+                Ok(Hooked { messages: message.into_iter().collect(), answer: answered("") })
             }
             _ => Err(HookRefused::Malformed("the body's type is neither event_callback nor url_verification".into())),
         }

@@ -52,7 +52,7 @@ impl Telegram {
         let answer =
             answer.map_err(|error| format!("{} can't be reached: {}", self.base_url, answers::reason(&error)))?;
         let status = answer.status();
-        let body = answer.text().await.map_err(|error| answers::reason(&error))?;
+        let body = answers::bounded(answer).await?;
         let answer: Json = serde_json::from_str(&body).unwrap_or(Json::Null);
         if let (true, Some(updates)) = (answer["ok"] == true, answer["result"].as_array()) {
             return Ok(updates.clone());
@@ -74,13 +74,7 @@ fn message_of(update: &Json) -> Option<Arrived> {
     if message["from"]["is_bot"] == true {
         return None;
     }
-    Some(Arrived {
-        sender: from.to_string(),
-        body: text.to_owned(),
-        provider_id: Some(update["update_id"].as_i64()?.to_string()),
-        is_vouched: true,
-        is_signed: false,
-    })
+    Arrived::new(&from.to_string(), text, Some(&update["update_id"].as_i64()?.to_string())).ok()
 }
 
 impl Transport for Telegram {

@@ -129,30 +129,40 @@ fn by_twilio(body: &str) -> [(&'static str, String); 1] {
 #[test]
 fn twilio_brings_texts_and_what_was_said_in_calls() {
     let said = |body: &str| read(&twilio(), &by_twilio(body), "/hooks/twilio", body);
-    let text = "MessageSid=SM1&From=%2B15550100&To=%2B15550199&Body=hello+there";
+    let text = "MessageSid=SM00000000000000000000000000000001&From=%2B15550100&To=%2B15550199&Body=hello+there";
     let hooked = said(text).expect("it is Twilio");
     let message = &hooked.messages[0];
     assert_eq!((message.sender.as_str(), message.body.as_str()), ("+15550100", "hello there"));
-    assert_eq!(message.provider_id.as_deref(), Some("SM1"));
+    assert_eq!(message.provider_id.as_deref(), Some("SM00000000000000000000000000000001"));
     assert!(hooked.answer.body.ends_with("<Response></Response>"));
-    let ringing = said("CallSid=CA1&From=%2B15550100").expect("read");
+    let ringing = said("CallSid=CA00000000000000000000000000000001&From=%2B15550100").expect("read");
     assert!(ringing.messages.is_empty() && ringing.answer.body.contains("<Gather"));
-    let spoken = said("CallSid=CA1&From=%2B15550100&SpeechResult=please+stop").expect("read");
+    let spoken =
+        said("CallSid=CA00000000000000000000000000000001&From=%2B15550100&SpeechResult=please+stop").expect("read");
     assert_eq!(spoken.messages[0].body, "please stop");
-    for malformed in ["", "From=%2B1", "MessageSid=SM1&Body=x", "MessageSid=SM1&From=%2B1&From=%2B2&Body=x"] {
+    for malformed in [
+        "",
+        "From=%2B1",
+        "MessageSid=SM00000000000000000000000000000001&Body=x",
+        "MessageSid=SM00000000000000000000000000000001&From=%2B1&From=%2B2&Body=x",
+    ] {
         assert!(matches!(said(malformed), Err(HookRefused::Malformed(_))), "{malformed}");
     }
 }
 
 #[test]
 fn twilio_is_believed_by_its_signature_alone() {
-    let body = "MessageSid=SM1&From=%2B15550100&Body=hello";
+    let body = "MessageSid=SM00000000000000000000000000000001&From=%2B15550100&Body=hello";
     let good = by_twilio(body);
     for (headers, target, body) in [
         (&good[..], "/hooks/twilio?x=1", body),
         (&good[..], "/hooks/slack", body),
-        (&good[..], "/hooks/twilio", "MessageSid=SM2&From=%2B15550100&Body=hello"),
-        (&good[..], "/hooks/twilio", "MessageSid=SM1&From=%2B15550100&Body=hello&Extra="),
+        (&good[..], "/hooks/twilio", "MessageSid=SM00000000000000000000000000000002&From=%2B15550100&Body=hello"),
+        (
+            &good[..],
+            "/hooks/twilio",
+            "MessageSid=SM00000000000000000000000000000001&From=%2B15550100&Body=hello&Extra=",
+        ),
         (&[][..], "/hooks/twilio", body),
         (&[("x-twilio-signature", "!".to_owned())][..], "/hooks/twilio", body),
         (&[("x-twilio-signature", String::new())][..], "/hooks/twilio", body),
@@ -227,6 +237,31 @@ fn what_went_wrong_is_told_until_something_arrives() {
     assert_eq!(line.report()["why"], "busy");
     line.attempted(&Attempted::Delivered { provider_id: None });
     assert_eq!((&line.report()["why"], &line.report()["counts"]["sent"]), (&Json::Null, &json!(1)));
+}
+
+/// Providers that post, each with one field of a megabyte.
+#[test]
+fn a_megabyte_in_a_field_of_a_provider_is_refused_or_cut() {
+    let long = "x".repeat(1 << 20);
+    let event = |user: &str, channel: &str, ts: &str, text: &str| {
+        json!({"type": "event_callback", "event": {"type": "message", "user": user, "channel": channel, "ts": ts, "text": text}})
+            .to_string()
+    };
+    let malformed = |read: Result<Hooked, HookRefused>| matches!(read, Err(HookRefused::Malformed(_)));
+    let by_slack = |body: String| read(&slack(), &by_slack(NOW, &body), "/hooks/slack", &body);
+    for body in [event(&long, "D1", "1", "a"), event("U1", &long, "1", "a"), event("U1", "D1", &long, "a")] {
+        assert!(malformed(by_slack(body)));
+    }
+    let said = by_slack(event("U1", "D1", "1", &(long.clone() + "y"))).expect("read").messages.remove(0);
+    assert!(said.body.len() <= maxim_bus::bounds::TEXT.limit && said.body.ends_with("(cut)"));
+    for body in [
+        format!("MessageSid={long}&From=%2B15550100&Body=a"),
+        format!("MessageSid=SM00000000000000000000000000000001&From={long}&Body=a"),
+        format!("MessageSid=SM00000000000000000000000000000001&From=%2B15550100&FromCity={long}&Body=a"),
+        format!("{long}=1&From=%2B15550100&Body=a"),
+    ] {
+        assert!(malformed(read(&twilio(), &by_twilio(&body), "/hooks/twilio", &body)));
+    }
 }
 
 /// A message to somebody whom each channel takes for a recipient.

@@ -1,6 +1,7 @@
 //! Twilio: text messages and calls. In by signed webhooks, out by its REST interface.
 //!
-//! Twilio signs no time, so a request may be played again for ever; the message's own id makes that do nothing. Its
+//! Twilio signs no time, so a request may be played again for ever; the message's own id, which the gateway keeps for good,
+//! makes that do nothing. Its
 //! interface has no id by which a repeated order would be dropped.
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use maxim_bus::signals::outbox::{Attempted, Medium, SendMessage};
 use reqwest::{Client, Url};
 
 use super::signature::is_hmac_sha1;
+use super::twilio_form::{Form, is_number};
 use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, answers};
 
 /// Longest text message that Twilio takes, in characters.
@@ -38,10 +40,9 @@ pub struct Twilio {
 impl Twilio {
     /// Whether a signature is of this account for any address by which the request may have been made: Twilio signs the
     /// address with or without its usual port.
-    fn is_signed(&self, target: &str, form: &BTreeMap<String, String>, signature: &[u8]) -> bool {
+    fn is_signed(&self, target: &str, joined: &str, signature: &[u8]) -> bool {
         let Some(public) = &self.public_url else { return false };
         let address = format!("{}{target}", public.trim_end_matches('/'));
-        let joined: String = form.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).collect();
         spellings(&address)
             .iter()
             .any(|url| is_hmac_sha1(self.token.as_bytes(), &[url.as_bytes(), joined.as_bytes()], signature))
@@ -57,6 +58,23 @@ impl Twilio {
             Err(outcome) => outcome,
         }
     }
+}
+
+/// What is signed of a form: names and values, sorted by name.
+fn joined(body: &[u8]) -> Result<String, String> {
+    let mut form = BTreeMap::new();
+    for (name, value) in url::form_urlencoded::parse(body) {
+        if let Some(name) = form.insert(name.into_owned(), value.into_owned()).map(|_| "the form has a field twice") {
+            return Err(name.to_owned());
+        }
+    }
+    Ok(form.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).collect())
+}
+
+/// A number, also of WhatsApp: names of senders can be anybody's.
+fn is_nameable(sender: &str) -> bool {
+    let rest = sender.strip_prefix("whatsapp:").unwrap_or(sender);
+    is_number(rest) || sender.starts_with("client:") || sender.starts_with("sip:")
 }
 
 /// An address as it stands, with its usual port, and without a port.
@@ -134,33 +152,32 @@ impl Transport for Twilio {
             return Err(HookRefused::NotHere);
         }
         let malformed = |why: &str| HookRefused::Malformed(why.to_owned());
-        let text = std::str::from_utf8(request.body).map_err(|_| malformed("the body is no form: it isn't UTF-8"))?;
-        let mut form = BTreeMap::new();
-        for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
-            if form.insert(name.into_owned(), value.into_owned()).is_some() {
-                return Err(malformed("the form has a field twice"));
-            }
-        }
         let signature = request.header("x-twilio-signature").and_then(|value| STANDARD.decode(value).ok());
         let signature = signature
             .ok_or_else(|| HookRefused::Forged("the header X-Twilio-Signature is missing or isn't base64".into()))?;
-        if !self.is_signed(request.target, &form, &signature) {
+        let joined = joined(request.body).map_err(HookRefused::Malformed)?;
+        if !self.is_signed(request.target, &joined, &signature) {
             let why = "the signature doesn't fit; compare channels.twilio.auth_token_file with the account's token and \
                        channels.twilio.public_url with the webhook's address at Twilio";
             return Err(HookRefused::Forged(why.into()));
         }
-        let field = |name: &str| form.get(name).map(String::as_str).filter(|value| !value.is_empty());
-        let arrived = |sender: &str, body: &str, id: String| Arrived {
-            sender: sender.to_owned(),
-            body: body.to_owned(),
-            provider_id: Some(id),
-            is_vouched: true,
-            is_signed: true,
+        // Only now: who has no signature learns nothing of what is read.
+        let form = Form::read(request.body).map_err(HookRefused::Malformed)?;
+        let field = |name: &str| form.field(name);
+        if field("AccountSid").is_some_and(|account| account != self.account) {
+            return Err(malformed("the form is of another account than channels.twilio.account_sid"));
+        }
+        let arrived = |sender: &str, body: &str, id: &str| {
+            if form.has_unknown {
+                tracing::warn!("a webhook of Twilio has a field that isn't known here, so its sender isn't believed");
+            }
+            let arrived = Arrived::new(sender, body, Some(id)).map_err(|why| malformed(&why.to_string()))?;
+            Ok::<_, HookRefused>(arrived.signed().vouched(!form.has_unknown && is_nameable(sender)))
         };
         let from = field("From").ok_or_else(|| malformed("the form has no From"))?;
         match (field("MessageSid"), field("CallSid")) {
             (Some(id), _) => {
-                let said = field("Body").map(|body| arrived(from, body, id.to_owned()));
+                let said = field("Body").map(|body| arrived(from, body, id)).transpose()?;
                 Ok(Hooked { messages: said.into_iter().collect(), answer: twiml("") })
             }
             (None, Some(id)) => {
@@ -168,10 +185,10 @@ impl Transport for Twilio {
                     let asking = "<Gather input=\"speech\" speechTimeout=\"auto\"><Say>I am listening.</Say></Gather>";
                     return Ok(Hooked { messages: Vec::new(), answer: twiml(asking) });
                 };
-                // One call may hold several utterances; the same one twice in a call is said again, not played again.
-                let id = format!("{id}/{said}");
+                // One call may hold several utterances. The signature is that of the whole text, however it is cut into fields.
+                let id = format!("{id}/{}", STANDARD.encode(&signature));
                 let answer = twiml("<Say>I have it, and answer by text message.</Say><Hangup/>");
-                Ok(Hooked { messages: vec![arrived(from, said, id)], answer })
+                Ok(Hooked { messages: vec![arrived(from, said, &id)?], answer })
             }
             (None, None) => Err(malformed("the form has neither a MessageSid nor a CallSid")),
         }
@@ -195,8 +212,9 @@ mod tests {
         }
     }
 
-    fn form(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    fn form(pairs: &[(&str, &str)]) -> String {
+        let sorted: BTreeMap<_, _> = pairs.iter().copied().collect();
+        sorted.into_iter().flat_map(|(name, value)| [name, value]).collect()
     }
 
     /// The example of Twilio's own documentation and libraries.
@@ -217,9 +235,9 @@ mod tests {
         assert!(twilio.is_signed(target, &form(&fields), &signature));
         assert!(account("https://example.com:443", "12345").is_signed(target, &form(&fields), &signature));
         for at in 0..fields.len() {
-            let mut changed = form(&fields);
-            changed.insert(fields[at].0.into(), "x".into());
-            assert!(!twilio.is_signed(target, &changed, &signature), "{}", fields[at].0);
+            let mut changed = fields;
+            changed[at].1 = "x";
+            assert!(!twilio.is_signed(target, &form(&changed), &signature), "{}", fields[at].0);
         }
         assert!(!twilio.is_signed("/myapp.php?foo=1", &form(&fields), &signature));
         assert!(!account("http://example.com", "12345").is_signed(target, &form(&fields), &signature));
@@ -227,6 +245,39 @@ mod tests {
         for cut in 0..signature.len() {
             assert!(!twilio.is_signed(target, &form(&fields), &signature[..cut]));
         }
+    }
+
+    fn hooked(pairs: &[(&str, &str)]) -> Result<Hooked, HookRefused> {
+        let twilio = account("https://example.com", "12345");
+        let text = format!("https://example.com/hooks/twilio{}", form(pairs));
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, b"12345");
+        let signature = STANDARD.encode(ring::hmac::sign(&key, text.as_bytes()));
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let headers = [("x-twilio-signature".to_owned(), signature)];
+        let request = HookRequest { headers: &headers, target: "/hooks/twilio", body: body.as_bytes() };
+        twilio.hook(&request, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn one_captured_call_has_one_id_however_it_is_cut_and_a_strangers_text_is_no_owners() {
+        let call = "CA0123456789abcdef0123456789abcdef";
+        let id = |pairs: &[(&str, &str)]| hooked(pairs).expect("signed").messages.remove(0).provider_id;
+        let said = [("CallSid", call), ("From", "+15550100"), ("SpeechResult", "open the door"), ("StirVerstat", "A")];
+        let other = [("CallSid", call), ("From", "+15550100"), ("SpeechResult", "open the doorStirVerstatA")];
+        assert_eq!(id(&said), id(&other));
+        let sid = "SM0123456789abcdef0123456789abcdef";
+        let longer = format!("{sid}NumMedia0");
+        assert!(matches!(
+            hooked(&[("MessageSid", &longer), ("From", "+15550100"), ("Body", "x")]),
+            Err(HookRefused::Malformed(_))
+        ));
+        let real = format!("From+19995550MessageSid{sid}");
+        let cut = [("Body", "open"), ("From", "+15550100"), ("MessageSid", sid), ("Zzz", real.as_str())];
+        assert!(matches!(hooked(&cut), Err(HookRefused::Malformed(_))));
+        let new = [("Body", "open"), ("From", "+15550100"), ("MessageSid", sid), ("NewOfTwilios", "x")];
+        assert!(!hooked(&new).expect("signed").messages[0].is_vouched);
+        assert!(hooked(&new[..3]).expect("signed").messages[0].is_vouched);
+        assert!(matches!(hooked(&[("AccountSid", "AC2"), ("From", "+15550100")]), Err(HookRefused::Malformed(_))));
     }
 
     #[test]

@@ -38,16 +38,20 @@ fn tar(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         }
         args.extend(rest.iter().cloned());
         let table = super::find("tar").map_or("", |program| program.options);
-        parsed_old = super::options::parse(table, &args);
+        let added = super::tables::options_of("tar").unwrap_or_default();
+        parsed_old = super::options::parse_with(table, added, &args);
         parsed_old.operands.retain(|operand| operand != first);
+        super::apply_options(walker, "tar", &parsed_old);
         parsed = &parsed_old;
     }
     let archive = parsed.value(&["f"]).unwrap_or("-").to_owned();
     if archive.contains(':') && !archive.starts_with(['/', '.']) {
         walker.findings.ask(rules::UPLOAD, format!("the archive {archive} is on another machine"));
     }
-    if parsed.values(&["checkpoint-action"]).any(|action| action.contains("exec")) {
+    for action in parsed.values(&["checkpoint-action"]).filter(|action| action.contains("exec")) {
         walker.findings.ask(rules::RUN_CODE, "tar would run a command at its checkpoints");
+        let source = action.split_once('=').map_or("", |(_, source)| source);
+        walker.apart(|walker| walker.script(source, &Stream::unknown()));
     }
     let folders: Vec<String> = parsed.values(&["C"]).map(str::to_owned).collect();
     if parsed.has(&["x"]) {
@@ -83,8 +87,13 @@ fn zip(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         walker.write(archive);
         read_all(walker, files);
     }
-    if call.args.iter().any(|arg| arg == "-TT") {
-        walker.findings.ask(rules::RUN_CODE, "zip would run a command to test the archive");
+    // Two letters behind one dash are one option here.
+    for (at, arg) in call.args.iter().enumerate() {
+        if let Some(attached) = arg.strip_prefix("-TT") {
+            walker.findings.ask(rules::RUN_CODE, "zip would run a command to test the archive");
+            let command = if attached.is_empty() { call.args.get(at + 1).cloned() } else { Some(attached.to_owned()) };
+            walker.apart(|walker| walker.script(&command.unwrap_or_default(), &Stream::unknown()));
+        }
     }
     Stream::unknown()
 }

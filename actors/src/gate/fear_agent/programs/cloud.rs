@@ -24,7 +24,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("kubectl k kubecolor", "", Custom(kubectl)),
     program("terraform tofu terragrunt", "", Custom(terraform)),
     program(
-        "ansible ansible-playbook ansible-console ansible-pull salt salt-call puppet chef-client knife fab cap pssh clush pdsh ansible-test",
+        "ansible ansible-playbook ansible-console ansible-pull salt salt-call puppet chef-client knife fab cap clush pdsh ansible-test",
         "a=V m=V i=R",
         Asks(rules::REMOTE_CHANGE, "changes other machines"),
     ),
@@ -386,6 +386,7 @@ fn reads_secret(name: &str, words: &[&str], args: &[String]) -> bool {
 }
 
 fn service(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    wrappers::remote(walker, call);
     let parsed = super::options::parse(VALUES, &call.args);
     let words: Vec<&str> = parsed.operands.iter().map(String::as_str).collect();
     for path in parsed.values(&["f", "kubeconfig"]).filter(|_| call.name != "nats") {
@@ -478,8 +479,10 @@ fn kubectl(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     }
     if verb == "exec" || verb == "debug" || verb == "attach" {
         walker.findings.ask(rules::REMOTE_SHELL, format!("kubectl {verb} runs in a cluster"));
-        if let Some(at) = call.args.iter().position(|arg| arg == "--") {
-            wrappers::elsewhere(walker, call.args[at + 1..].to_vec());
+        match call.args.iter().position(|arg| arg == "--") {
+            Some(at) => wrappers::within(walker, call.args[at + 1..].to_vec()),
+            // Without the dashes, what stands behind the pod runs too.
+            None => wrappers::remote(walker, call),
         }
         return Stream::unknown();
     }

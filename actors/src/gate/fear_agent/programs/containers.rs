@@ -1,7 +1,9 @@
 //! Containers: looking is free; running, building and removing is asked; giving a container the machine is blocked.
 
 use super::super::effects::By;
+use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
+use super::super::tables::{self, Effect};
 use super::super::verdict::rules;
 use super::Role::Custom;
 use super::{Parsed, Program, program, wrappers};
@@ -42,7 +44,12 @@ fn container(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     match verb {
         "ps" | "ls" | "list" | "images" | "logs" | "log" | "inspect" | "version" | "info" | "stats" | "top"
         | "port" | "history" | "search" | "events" | "diff" | "df" | "help" | "config" | "show" | "wait" | "use"
-        | "" | "du" | "pull" | "tag" | "create" | "stat" | "pods" => {}
+        | "" | "du" | "pull" | "tag" | "stat" | "pods" => {}
+        "create" => {
+            if at == 0 || words[at - 1] == "container" {
+                container_options(walker, &words[at..]);
+            }
+        }
         "run" | "exec" => {
             walker.findings.ask(rules::RUN_CODE, format!("{} {verb} runs a program in a container", call.name));
             container_options(walker, &words[at..]);
@@ -61,6 +68,29 @@ fn container(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
             .ask(rules::SERVICE, format!("{} {verb} stops or deletes containers, images or volumes", call.name)),
     }
     Stream::unknown()
+}
+
+/// The program that a container runs, behind the name of its image or of itself, judged as it would be on another machine.
+fn inner(walker: &mut Walker, words: &[String]) {
+    let Some(wrapper) = tables::wrapper(&format!("docker {}", words[0])) else { return };
+    let opened = wrapper.open(&words[1..], &|text| vec![text.to_owned()]);
+    let entry = opened.given.iter().find(|(option, _, _)| *option == "--entrypoint");
+    let mut program: Vec<String> = entry.and_then(|(_, _, values)| values.first().cloned()).into_iter().collect();
+    program.extend(opened.rest);
+    for (_, effect, values) in &opened.given {
+        match (effect, values.first()) {
+            (Effect::Reads, Some(path)) => {
+                walker.read(path, By::Shell);
+            }
+            (Effect::Writes, Some(path)) => walker.write(path),
+            _ => {}
+        }
+    }
+    for option in opened.unknown {
+        let shown = option.replace(UNKNOWN, "…");
+        walker.findings.ask(rules::UNKNOWN_PROGRAM, format!("what {shown} of docker {} does is not known", words[0]));
+    }
+    wrappers::within(walker, program);
 }
 
 /// Options that give a container the machine.
@@ -98,6 +128,10 @@ fn container_options(walker: &mut Walker, words: &[String]) {
         {
             walker.findings.ask(rules::ESCAPE, "the container would have rights over the machine");
         }
+    }
+    if matches!(words.first().map(String::as_str), Some("run" | "exec" | "create")) {
+        inner(walker, words);
+        return;
     }
     // What runs in it is judged as it would be on another machine.
     if let Some(at) = words.iter().position(|word| matches!(word.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash")) {

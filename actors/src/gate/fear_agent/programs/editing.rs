@@ -1,6 +1,7 @@
 //! Editors, and languages for text that can do more than edit it.
 
 use super::super::effects::By;
+use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Role::Custom;
@@ -11,8 +12,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("ed red", "s,quiet,silent p=V", Custom(line_editor)),
     program("ex", "c=V S=R V=V e n r R s v", Custom(editor)),
     program(
-        "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view",
-        "c=V u=R S=R l,load=R eval=V e=V es r R n f,funcall=V script=R",
+        "vi vim nvim nano pico emacs micro joe mcedit kak helix hx code subl gedit kate gvim view vimdiff nvimdiff vimx rvim gvimdiff",
+        "c=V u=R S=R l,load=R eval=V cmd=V e=V es r R n f,funcall=V script=R",
         Custom(editor),
     ),
     program(
@@ -31,8 +32,9 @@ fn sed(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         files = files.get(1..).unwrap_or_default();
     }
     let in_place = parsed.has(&["i"]);
-    for script in &scripts {
-        sed_script(walker, script);
+    // Several expressions are one program, each in lines of its own.
+    if !parsed.has(&["sandbox"]) {
+        super::sed::judge(walker, &scripts.join("\n"));
     }
     for file in files {
         walker.read(file, By::Shell);
@@ -41,47 +43,6 @@ fn sed(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         }
     }
     call.stdin.filtered()
-}
-
-fn sed_script(walker: &mut Walker, script: &str) {
-    for command in script.split(['\n', ';', '}', '{']) {
-        let command = command.trim_start();
-        let body =
-            command.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' ' | '~' | '+'));
-        // A regular-expression address stands before the command.
-        let body = match body.strip_prefix('/') {
-            Some(rest) => {
-                rest.rsplit_once('/').map_or("", |(_, after)| after).trim_start_matches([' ', '!', ',', 'I', 'M'])
-            }
-            None => body,
-        };
-        let mut chars = body.chars();
-        match chars.next() {
-            Some('e') if body == "e" || body.starts_with("e ") => {
-                walker.findings.ask(rules::RUN_CODE, "the sed script runs a command");
-                walker.apart(|walker| walker.script(body[1..].trim(), &Stream::unknown()));
-            }
-            Some('w' | 'W') if body[1..].starts_with(' ') => walker.write(body[1..].trim()),
-            Some('r' | 'R') if body[1..].starts_with(' ') => {
-                walker.read(body[1..].trim(), By::Shell);
-            }
-            Some('s') => {
-                let Some(mark) = chars.next() else { continue };
-                let flags = body.rsplit(mark).next().unwrap_or("");
-                let (flags, file) = flags.split_once('w').map_or((flags, None), |(flags, file)| (flags, Some(file)));
-                if let Some(file) = file.filter(|file| file.starts_with(' ')) {
-                    walker.write(file.trim());
-                }
-                if flags.contains('e')
-                    && flags.chars().all(|c| "egpiIm0123456789".contains(c))
-                    && body.matches(mark).count() >= 3
-                {
-                    walker.findings.ask(rules::RUN_CODE, "the sed script runs what it has replaced");
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// `system()`, pipes and redirections of an awk program act on the machine.
@@ -95,8 +56,18 @@ fn awk(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     for script in &scripts {
         awk_script(walker, script);
     }
+    let in_place = parsed.values(&["i", "include"]).any(|library| library == "inplace");
     for file in files.iter().filter(|file| !file.contains('=')) {
         walker.read(file, By::Shell);
+        if in_place {
+            walker.write(file);
+        }
+    }
+    // `name=value` among the files sets a variable, which may name a file.
+    for (_, value) in files.iter().filter_map(|file| file.split_once('=')) {
+        if matches!(walker.place(value).kind, super::super::paths::Kind::Secret) {
+            walker.read(value, By::Shell);
+        }
     }
     call.stdin.filtered()
 }
@@ -116,6 +87,7 @@ fn awk_script(walker: &mut Walker, script: &str) {
     if script.contains("/inet/") {
         walker.findings.block(rules::BACKDOOR, "the awk program opens a network connection");
     }
+    awk_files(walker, script);
     let mut quote = false;
     let bytes = script.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
@@ -127,8 +99,19 @@ fn awk_script(walker: &mut Walker, script: &str) {
                 let command =
                     quoted(&script[at + 1..].replacen('&', "", usize::from(bytes.get(at + 1) == Some(&b'&'))))
                         .or_else(|| before.strip_suffix('"').and_then(|b| b.rsplit('"').next().map(str::to_owned)));
-                if let Some(command) = command.filter(|_| !in_regex(&script[..at])) {
-                    walker.apart(|walker| walker.script(&command, &Stream::unknown()));
+                if in_regex(&script[..at]) {
+                    continue;
+                }
+                let whole = is_whole_command(script, at);
+                match command {
+                    Some(command) => {
+                        // What is put behind the text is known only when it runs.
+                        let command = if whole { command } else { format!("{command}{UNKNOWN}") };
+                        walker.apart(|walker| walker.script(&command, &Stream::unknown()));
+                    }
+                    None => {
+                        walker.findings.ask(rules::RUN_CODE, "the awk program runs a command that it puts together")
+                    }
                 }
             }
             b'>' if !quote && script[..at].contains("print") => {
@@ -143,6 +126,43 @@ fn awk_script(walker: &mut Walker, script: &str) {
             }
             _ => {}
         }
+    }
+}
+
+/// `getline line < "file"`, `ARGV[1] = "file"`, `@load "library"`, and functions that are called by their names.
+fn awk_files(walker: &mut Walker, script: &str) {
+    for (mark, rest) in script
+        .match_indices('@')
+        .map(|(at, _)| script[at + 1..].trim_start())
+        .filter_map(|rest| ["load", "include"].iter().find_map(|word| Some((*word, rest.strip_prefix(*word)?))))
+    {
+        let library = rest.split('"').nth(1).unwrap_or_default();
+        walker.loads(&format!("awk's @{mark}"), library);
+    }
+    if script.contains('@') && ["\"system\"", "\"sys"].iter().any(|name| script.contains(name)) {
+        walker.findings.ask(rules::RUN_CODE, "the awk program calls a function by its name");
+    }
+    if ["getline", "ARGV", ">"].iter().any(|word| script.contains(word)) {
+        for text in script.split('"').skip(1).step_by(2).filter(|text| text.contains(['/', '.'])) {
+            if matches!(
+                walker.place(text).kind,
+                super::super::paths::Kind::Secret | super::super::paths::Kind::MaybeSecret
+            ) {
+                walker.read(text, By::Shell);
+            }
+        }
+    }
+}
+
+/// Whether the string beside a pipe is the whole command: nothing is put behind it, or before it.
+fn is_whole_command(script: &str, at: usize) -> bool {
+    let behind = script[at + 1..].trim_start_matches('&').trim_start();
+    match behind.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+        Some((_, rest)) => rest.trim_start().is_empty() || rest.trim_start().starts_with([';', '}', ')', '\n', '|']),
+        None => script[..at].trim_end().strip_suffix('"').is_some_and(|before| {
+            let before = before.rsplit_once('"').map_or("", |(before, _)| before).trim_end();
+            before.is_empty() || before.ends_with(['{', ';', '(', '}', '\n', '&', '|', '!'])
+        }),
     }
 }
 
@@ -193,11 +213,43 @@ fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if parsed.has(&["S", "script"]) || (is_lisp && parsed.has(&["l", "f", "eval"])) {
         walker.findings.ask(rules::RUN_CODE, "the editor would run a script");
     }
-    let script: Vec<&str> =
-        parsed.values(&["c", "eval", "e"]).chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+'))).collect();
+    let script: Vec<&str> = parsed
+        .values(&["c", "eval", "e", "cmd"])
+        .chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+')))
+        .collect();
+    for command in &script {
+        editor_files(walker, command);
+    }
     if script.iter().any(|command| {
         command.contains('!')
+            || command.contains('`')
             || command.contains("system(")
+            || [
+                "exe",
+                "so ",
+                "source",
+                "norm",
+                "perl",
+                "ruby",
+                "tcl",
+                "mzs",
+                "libcall",
+                "writefile",
+                "let @",
+                "call ",
+                "cal ",
+                "runtime",
+                "packadd",
+                "autocmd",
+                "au ",
+                "grep",
+                "make",
+                "terminal",
+                "term",
+                "job_start",
+            ]
+            .iter()
+            .any(|word| command.contains(word))
             || command.contains("shell")
             || command.contains("py")
             || command.contains("lua")
@@ -205,4 +257,32 @@ fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         walker.findings.ask(rules::RUN_CODE, "the editor would run a command");
     }
     Stream::unknown()
+}
+
+/// `:w file`, `:r file`, `:e file` and their like within `-c` and `+`.
+fn editor_files(walker: &mut Walker, script: &str) {
+    for command in script.split(['|', '\n']) {
+        let command =
+            command.trim_start_matches([':', ' ', '%', '$', '.', ',']).trim_start_matches(|c: char| c.is_ascii_digit());
+        if let Some(shell) = command.split_once('!').map(|(_, shell)| shell).filter(|shell| !shell.trim().is_empty()) {
+            let named = shell.trim().starts_with(['/', '~', '.']) && command.starts_with(['w', 's', 'e']);
+            if !named {
+                walker.apart(|walker| walker.script(shell, &Stream::unknown()));
+            }
+        }
+        let Some((verb, path)) = command.split_once(' ') else { continue };
+        let path = path.trim().trim_start_matches(['!', '+']);
+        match verb.trim_end_matches('!') {
+            "w" | "wr" | "write" | "sav" | "saveas" | "wq" | "x" | "xit" | "up" | "update" | "mks" | "mksession"
+            | "redir"
+                if !path.is_empty() =>
+            {
+                walker.write(path.trim_start_matches(['>', ' ']));
+            }
+            "r" | "re" | "read" | "e" | "edit" | "sp" | "vs" | "tabe" | "view" | "sv" | "fin" | "find" => {
+                walker.read(path, By::Shell);
+            }
+            _ => {}
+        }
+    }
 }

@@ -10,15 +10,45 @@ use super::vcs::git_setting;
 const LOADS: &str = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES PYTHONSTARTUP PERL5OPT RUBYOPT BASH_ENV ENV PROMPT_COMMAND NODE_OPTIONS \
     JAVA_TOOL_OPTIONS PERL5LIB GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_TEMPLATE_DIR";
 
+/// Their value is where a program looks for its own modules, libraries or settings: as good as running what lies there.
+const SEARCHES: &str = "_JAVA_OPTIONS JDK_JAVA_OPTIONS PERL5DB PERLLIB PYTHONPATH PYTHONHOME PYTHONBREAKPOINT PYTHONUSERBASE RUBYLIB NODE_PATH \
+    LUA_PATH LUA_CPATH LUA_INIT TCLLIBPATH R_PROFILE R_PROFILE_USER R_ENVIRON JULIA_LOAD_PATH GEM_PATH GEM_HOME BUNDLE_GEMFILE PHPRC \
+    PHP_INI_SCAN_DIR AWKPATH AWKLIBPATH VIMINIT EXINIT VIM VIMRUNTIME MYVIMRC GVIMINIT COMPILER_PATH GCC_EXEC_PREFIX CARGO_HOME RUSTUP_HOME RUSTC \
+    RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC CARGO_BUILD_RUSTC CARGO_BUILD_RUSTC_WRAPPER OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES CURL_HOME \
+    WGETRC SYSTEM_WGETRC NPM_CONFIG_USERCONFIG GCONV_PATH ZDOTDIR SHELLOPTS GIT_DIR GIT_COMMON_DIR GIT_CONFIG";
+
+/// Options that matter only when they say one of these.
+const SAYS: &[(&str, &[&str])] = &[
+    ("RUSTFLAGS", &["linker", "-Z", "-Clink-arg=-fuse"]),
+    ("GOFLAGS", &["exec", "vettool", "overlay", "modfile"]),
+    ("MAKEFLAGS", &["eval", "SHELL", "-f", "--file"]),
+    ("GNUMAKEFLAGS", &["eval", "SHELL", "-f", "--file"]),
+    ("MANROFFOPT", &["U"]),
+];
+
 /// Their value is a command line.
 const RUNS: &str = "GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PROXY_COMMAND PAGER EDITOR VISUAL MANPAGER GIT_ASKPASS \
-    SSH_ASKPASS BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH";
+    SSH_ASKPASS SUDO_ASKPASS SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER BAT_PAGER GH_PAGER AWS_PAGER KUBE_EDITOR FCEDIT \
+    HGEDITOR SVN_EDITOR TEXEDIT LYNX_EDITOR WWW_BROWSER BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH";
 
 /// Options that a program adds to its own.
 const OPTIONS_OF: &[(&str, &str)] = &[("TAR_OPTIONS", "tar"), ("ZIPOPT", "zip"), ("ZIP", "zip")];
 
 /// Their value is expanded when the shell shows it.
 const PROMPTS: &str = "PS0 PS1 PS2 PS4";
+
+/// Whether one of these paths may be changed by the agent itself.
+fn leads_inside(walker: &Walker, value: &str) -> bool {
+    let root = paths::root_of(walker.setting);
+    value.split(':').filter(|path| !matches!(*path, "" | ".git")).any(|path| {
+        let place = walker.place(path);
+        matches!(place.zone, Zone::Inside | Zone::Temporary | Zone::Unknown) || place.path == root.to_string_lossy()
+    })
+}
+
+fn says(name: &str, value: &str) -> bool {
+    SAYS.iter().any(|(known, words)| *known == name && words.iter().any(|word| value.contains(word)))
+}
 
 fn listed(names: &str, name: &str) -> bool {
     names.split_ascii_whitespace().any(|known| known == name)
@@ -31,6 +61,11 @@ pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(Stri
         if listed(LOADS, name) {
             walker.findings.ask(rules::ENVIRONMENT, format!("{name} makes other programs load code"));
             walker.read(value, By::Shell);
+        } else if (listed(SEARCHES, name) && leads_inside(walker, value)) || says(name, value) {
+            walker.findings.ask(rules::RUN_CODE, format!("{name} makes other programs load code"));
+            value.split(':').for_each(|path| {
+                walker.read(path, By::Shell);
+            });
         } else if listed(RUNS, name) {
             walker.apart(|walker| walker.script(value, &Stream::unknown()));
         } else if matches!(name.as_str(), "LESSOPEN" | "LESSCLOSE") {

@@ -59,7 +59,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Custom(disk),
     ),
     program(
-        "umount fusermount sshfs mount.cifs chroot pivot_root",
+        "umount fusermount sshfs mount.cifs pivot_root",
         "o=V t=V l",
         Asks(rules::HOST, "changes what the machine's folders hold"),
     ),
@@ -236,6 +236,13 @@ fn found(root: &str, pattern: Option<&str>) -> String {
     format!("{}/{}", root.trim_end_matches('/'), pattern.unwrap_or("*"))
 }
 
+/// Whether `find` would name its root itself: one that is a file is named by nothing else. A folder is told by the paths below it.
+fn root_fits(root: &str, pattern: Option<&str>) -> bool {
+    let name = root.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let is_folder = name.is_empty() || matches!(name, "." | ".." | "~");
+    !is_folder && pattern.is_none_or(|pattern| super::super::globs::matches(pattern, name))
+}
+
 fn find(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let args = &call.args;
     let mut at = 0;
@@ -251,6 +258,8 @@ fn find(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         roots.push(String::from("."));
     }
     let mut pattern: Option<String> = None;
+    // What the whole path is like.
+    let mut whole: Option<String> = None;
     let mut acted = false;
     let mut negated = false;
     while at < args.len() {
@@ -263,11 +272,17 @@ fn find(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
             }
             "-name" | "-iname" => {
                 if !negated {
-                    pattern = args.get(at).cloned();
+                    pattern = args.get(at).map(|name| if arg == "-iname" { name.to_lowercase() } else { name.clone() });
                 }
                 at += 1;
             }
-            "-o" | "-or" => pattern = None,
+            "-path" | "-ipath" | "-wholename" => {
+                if !negated {
+                    whole = args.get(at).cloned();
+                }
+                at += 1;
+            }
+            "-o" | "-or" => (pattern, whole) = (None, None),
             "-delete" => {
                 acted = true;
                 for root in &roots {
@@ -289,13 +304,21 @@ fn find(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
                 let command = args[at..end].to_vec();
                 for root in &roots {
                     run_on(walker, command.clone(), &found(root, pattern.as_deref()));
+                    if let Some(whole) = &whole {
+                        let below = whole.trim_start_matches(['*', '.']).trim_start_matches('/');
+                        let named = if whole.starts_with('/') { whole.clone() } else { found(root, Some(below)) };
+                        run_on(walker, command.clone(), &named);
+                    }
+                    // The root itself is found too, where its name fits.
+                    if root_fits(root, pattern.as_deref()) {
+                        run_on(walker, command.clone(), root);
+                    }
                 }
                 at = (end + 1).min(args.len());
             }
-            "-type" | "-path" | "-ipath" | "-regex" | "-iregex" | "-size" | "-mtime" | "-atime" | "-ctime"
-            | "-mmin" | "-amin" | "-cmin" | "-newer" | "-user" | "-group" | "-perm" | "-maxdepth" | "-mindepth"
-            | "-printf" | "-regextype" | "-links" | "-inum" | "-fstype" | "-lname" | "-wholename" | "-samefile"
-            | "-uid" | "-gid" | "-anewer" | "-cnewer" => {
+            "-type" | "-regex" | "-iregex" | "-size" | "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin"
+            | "-newer" | "-user" | "-group" | "-perm" | "-maxdepth" | "-mindepth" | "-printf" | "-regextype"
+            | "-links" | "-inum" | "-fstype" | "-lname" | "-samefile" | "-uid" | "-gid" | "-anewer" | "-cnewer" => {
                 at += 1;
             }
             "-files0-from" => {
@@ -338,9 +361,35 @@ pub(super) fn run_on(walker: &mut Walker, command: Vec<String>, item: &str) {
 fn fd(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let action = call.args.iter().position(|arg| matches!(arg.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
     if let Some(at) = action {
-        run_on(walker, call.args[at + 1..].to_vec(), "./*");
+        let mut operands = call.args[..at].iter().filter(|arg| !arg.starts_with('-'));
+        let (named, root) = (operands.next(), operands.next());
+        let end = call.args[at + 1..].iter().position(|arg| arg == ";").map_or(call.args.len(), |end| at + 1 + end);
+        let command = call.args[at + 1..end].to_vec();
+        run_on(walker, with_place(command.clone()), "./*");
+        // A pattern that is a file's name names it.
+        if let Some(name) = named.filter(|name| super::super::kinds::is_listed(name) || name.starts_with('.')) {
+            run_on(walker, with_place(command), &root.map_or_else(|| name.clone(), |root| found(root, Some(name))));
+        }
+    }
+    for arg in &call.args {
+        for start in ["--exec=", "--exec-batch=", "-x", "-X"] {
+            if let Some(command) = arg
+                .strip_prefix(start)
+                .filter(|command| !command.is_empty() && !arg.starts_with("--ex") || start.ends_with('='))
+            {
+                run_on(walker, with_place(command.split_whitespace().map(str::to_owned).collect()), "./*");
+            }
+        }
     }
     Stream::unknown()
+}
+
+/// Where a command has no place for what is found, it comes last.
+fn with_place(mut command: Vec<String>) -> Vec<String> {
+    if !command.iter().any(|word| word.contains('{')) {
+        command.push(String::from("{}"));
+    }
+    command
 }
 
 fn patch(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
@@ -365,6 +414,13 @@ fn rename(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
 }
 
 fn last_written(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
+    // Sound and picture programs take a command for a file behind a bar.
+    for source in parsed.operands.iter().chain(parsed.options.iter().filter_map(|(_, value, _)| value.as_ref())) {
+        if let Some(source) = source.strip_prefix('|') {
+            walker.findings.ask(rules::RUN_CODE, "a command would be run in place of a file");
+            walker.apart(|walker| walker.script(source, &Stream::unknown()));
+        }
+    }
     if let Some((target, sources)) = parsed.operands.split_last() {
         read_all(walker, sources);
         if !target.contains("://") {

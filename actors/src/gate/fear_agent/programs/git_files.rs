@@ -34,8 +34,9 @@ pub(super) fn judge(walker: &mut Walker, subcommand: &str, args: &[String]) {
     let long = if matches!(subcommand, "config" | "archive") { "" } else { LONG };
     let table = format!("{} {long}", letters.map_or("", |(_, letters)| letters));
     let parsed = parse(&table, args);
-    super::apply_options(walker, &parsed);
+    super::apply_options(walker, "git", &parsed);
     operands(walker, subcommand, &parsed);
+    shown(walker, subcommand, args, &parsed.operands);
     if matches!(subcommand, "clone" | "init") && parsed.value(&["template"]).is_some_and(|folder| !folder.is_empty()) {
         walker.findings.ask(rules::RUN_CODE, "the hooks of the template would run with every use of the repository");
     }
@@ -80,6 +81,33 @@ fn operands(walker: &mut Walker, subcommand: &str, parsed: &Parsed) {
     };
     if let Some(path) = written {
         walker.write(path);
+    }
+}
+
+/// Subcommands that print what a file holds or held, or take it in so that others do.
+const SHOWS: &str = "show cat-file diff blame annotate archive grep add stage hash-object checkout-index difftool diff-tree diff-index diff-files";
+
+/// A secret file that is shown or taken in: `show :.env`, `diff HEAD -- .env`, `add -f .env`.
+fn shown(walker: &mut Walker, subcommand: &str, args: &[String], operands: &[String]) {
+    let with_contents = |arg: &String| {
+        matches!(arg.as_str(), "-p" | "-u" | "--patch" | "-m" | "--cc")
+            || arg.starts_with("-L")
+            || arg.starts_with("-U")
+    };
+    let shows = SHOWS.split(' ').any(|known| known == subcommand)
+        || (matches!(subcommand, "log" | "stash" | "whatchanged" | "reflog") && args.iter().any(with_contents));
+    if !shows {
+        return;
+    }
+    // What is searched for is no file.
+    let pattern =
+        usize::from(subcommand == "grep" && !args.iter().any(|arg| arg.starts_with("-e") || arg.starts_with("-f")));
+    let after_dashes = args.iter().skip_while(|arg| *arg != "--").skip(1);
+    for word in operands.iter().skip(pattern).chain(after_dashes) {
+        let path = word.rsplit_once(':').map_or(word.as_str(), |(_, path)| path);
+        if matches!(walker.place(path).kind, Kind::Secret | Kind::MaybeSecret) && path.contains(['.', '/']) {
+            walker.read(path, By::Shell);
+        }
     }
 }
 

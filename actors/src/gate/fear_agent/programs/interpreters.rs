@@ -3,6 +3,7 @@
 use super::super::code::{self, Language};
 use super::super::content;
 use super::super::effects::By;
+use super::super::reading::Text;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::{Rule, rules};
 use super::Role::{Asks, Custom, Inert, Reads};
@@ -48,7 +49,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         "make gmake cmake ninja meson scons bazel buck gradle gradlew mvn mvnw ant sbt lein rake grunt gulp webpack vite rollup esbuild parcel turbo nx lerna tox nox pytest py.test jest mocha vitest ava karma phpunit rspec ctest cabal stack dune zig xcodebuild swift dotnet msbuild mix rebar3 \
-        configure autoreconf automake autoconf libtool pre-commit cypress playwright invoke just task earthly hugo jekyll mkdocs sphinx-build next nuxt ng vue gatsby expo flutter dart storybook tsup cargo npm pnpm yarn npx pnpx bunx pip pipx uv uvx poetry pdm hatch conda mamba \
+        configure autoreconf automake autoconf libtool pre-commit cypress playwright invoke just task earthly hugo jekyll mkdocs sphinx-build next nuxt ng vue gatsby expo flutter dart storybook tsup cargo npm pnpm yarn npx pnpx bunx pip pipx uv uvx poetry pdm hatch rye pipenv pixi devbox conda mamba micromamba \
         rustup go gem bundle bundler composer luarocks cpan cpanm nvm fnm volta asdf mise pyenv rbenv sdk sdkman corepack twine opam nimble vcpkg conan helmfile virtualenv venv ghcup pear pecl raco shards spack easy_install setup.py wasm-pack trunk",
         "f,file=R C,directory=V D=V eval=X j,jobs=V n,dry-run,just-print prefix=W manifest-path=R",
         Custom(build),
@@ -132,6 +133,9 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let language = language(&call.name);
     let sources: Vec<String> =
         parsed.options.iter().filter(|(_, _, role)| *role == 'S').filter_map(|(_, value, _)| value.clone()).collect();
+    if language == Language::Perl {
+        perl_modules(walker, parsed);
+    }
     // `perl -ne` and `ruby -ne` are filters: their code works on text unless it says otherwise.
     let filters = matches!(language, Language::Perl | Language::Ruby) && parsed.has(&["n", "p"]);
     for source in &sources {
@@ -157,6 +161,7 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         }
         Some("run" | "test" | "install" | "add" | "task" | "x") if matches!(call.name.as_str(), "deno" | "bun") => {
             walker.findings.ask(rules::BUILD, format!("{} runs the project's code", call.name));
+            super::wrappers::runner(walker, call);
         }
         Some(path) if path.starts_with("/dev/fd/") => {
             let stream = walker.substituted_or(path);
@@ -179,16 +184,63 @@ fn code_stream(walker: &mut Walker, language: Language, stream: &Stream) {
     }
 }
 
+/// `-MModule` is put into the program as it is, so what follows the name is code.
+fn perl_modules(walker: &mut Walker, parsed: &Parsed) {
+    for module in parsed.values(&["M", "m"]) {
+        let is_name =
+            module.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '=' | ',' | '-' | '.'));
+        if !is_name {
+            walker.findings.ask(rules::RUN_CODE, "perl would run what stands behind the name of a module");
+            code::judge(walker, Language::Perl, module);
+        }
+    }
+}
+
 fn filter_code(walker: &mut Walker, language: Language, source: &str) {
     const ACTS: &[&str] = &[
-        "system", "exec", "open", "unlink", "qx", "require", "eval", "fork", "socket", "kill", "rename", "mkdir",
-        "rmdir", "IO", "File", "popen", "spawn", "chmod", "symlink", "syscall", "`",
+        "system",
+        "exec",
+        "open",
+        "unlink",
+        "qx",
+        "require",
+        "eval",
+        "fork",
+        "socket",
+        "kill",
+        "rename",
+        "mkdir",
+        "rmdir",
+        "IO",
+        "File",
+        "popen",
+        "spawn",
+        "chmod",
+        "symlink",
+        "syscall",
+        "`",
+        "ARGV",
+        "sysopen",
+        "opendir",
+        "readpipe",
+        "glob",
+        "readlink",
+        "link",
+        "truncate",
+        "utime",
+        "chown",
+        "syswrite",
+        "dbmopen",
+        "CORE",
+        "UNIVERSAL",
+        "AUTOLOAD",
     ];
     let words: Vec<&str> = source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '`').collect();
     let evaluates = source.rsplit(['/', '}', '|', '#', '!', ',']).next().is_some_and(|flags| flags.contains("ee"));
     if evaluates || source.contains('`') || words.iter().any(|word| ACTS.contains(word)) {
         code::judge(walker, language, source);
         walker.findings.ask(rules::RUN_CODE, "the filter's code does more than work on text");
+        super::named_places::judge_text(walker, source);
     }
 }
 
@@ -220,10 +272,45 @@ fn python_module(walker: &mut Walker, call: &Call, parsed: &Parsed, module: &str
 
 fn compiler(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     read_all(walker, &parsed.operands);
-    if call.args.iter().any(|arg| arg.starts_with("-fplugin") || arg.starts_with("-wrapper") || arg == "-specs") {
-        walker.findings.ask(rules::RUN_CODE, "the compiler would run a plug-in");
+    let written = match (call.name.as_str(), parsed.operands.split_first()) {
+        ("strip" | "ranlib", _) => &parsed.operands[..],
+        ("objcopy", _) => parsed.operands.last().map_or(&[][..], std::slice::from_ref),
+        ("ar", Some((verb, rest))) if verb.contains(['r', 'q', 'd', 'm', 's']) => rest.get(..1).unwrap_or_default(),
+        _ => &[],
+    };
+    for path in written {
+        walker.write(path);
+    }
+    for arg in &call.args {
+        if ["-fplugin", "-wrapper", "-specs", "--specs", "-fpass-plugin"].iter().any(|start| arg.starts_with(start)) {
+            walker.findings.ask(rules::RUN_CODE, "the compiler would run a plug-in");
+        }
+        // Options out of a file, and options for the linker and the assembler.
+        if let Some(file) = arg.strip_prefix('@') {
+            walker.loads(&call.name, file);
+        }
+        if matches!(arg.as_str(), "-run" | "--run") || arg.starts_with("-Xplugin") {
+            walker.findings.ask(rules::RUN_CODE, "the compiler would run what it has made, or a plug-in");
+        }
+        if call.name == "rustc" && runs_by_linking(arg) {
+            walker.findings.ask(rules::RUN_CODE, format!("{arg} makes the compiler run a library or another linker"));
+        }
+        let passed = ["-Wl,", "-Wa,", "-Wp,"].iter().find_map(|start| arg.strip_prefix(start));
+        if passed.is_some_and(|passed| passed.split(',').any(|part| part.contains("plugin") || part.starts_with('@'))) {
+            walker.findings.ask(rules::RUN_CODE, "the linker would run a plug-in");
+        }
     }
     Stream::unknown()
+}
+
+/// Whether rustc would load a library of macros, or give its linker what makes that run something.
+fn runs_by_linking(arg: &str) -> bool {
+    let for_linker = ["link-arg", "llvm-args"].iter().any(|word| arg.contains(word));
+    (arg.contains('=') && [".so", ".dylib", ".dll"].iter().any(|end| arg.ends_with(end)))
+        || (for_linker
+            && ["-B", "plugin", "wrapper", "specs", "-fuse-ld=/", "-fuse-ld=.", "@", "-load"]
+                .iter()
+                .any(|word| arg.contains(word)))
 }
 
 /// What makes a calculator or a macro processor run a command; what stands in a file is not seen, unless the file is there.
@@ -234,7 +321,13 @@ fn macros(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let named = parsed.options.iter().filter(|(_, _, role)| *role == 'F').filter_map(|(_, value, _)| value.as_ref());
     for path in named.chain(&parsed.operands).filter(|path| *path != "-") {
         walker.read(path, By::Shell);
-        let text = content::small_file(&walker.place(path).path).or_else(|| walker.substituted_or(path).text);
+        let text = match walker.substituted_or(path).text {
+            Some(text) => Some(text),
+            None => match walker.program_text(path) {
+                Text::Known(text) => Some(text),
+                _ => None,
+            },
+        };
         match text {
             Some(text) => texts.push(text),
             None => walker.findings.ask(rules::RUN_CODE, format!("what {} does with {path} is not known", call.name)),
@@ -308,6 +401,7 @@ const BUILD_TOOLS: &[(&str, &str, &str)] = &[
 ];
 
 fn build(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    super::wrappers::runner(walker, call);
     let rule: (Rule, &str) = match call.name.as_str() {
         "npx" | "pnpx" | "bunx" | "pipx" | "uvx" | "cpan" | "cpanm" | "easy_install" => {
             (rules::INSTALL, "downloads and runs a package")
@@ -355,13 +449,34 @@ fn cmake_tool(walker: &mut Walker, call: &Call, words: &[String]) -> Stream {
         Some("remove_directory") => "rmdir-tree",
         Some("copy" | "copy_if_different" | "copy_directory") => "cp",
         Some("env") => "env",
+        Some("time") => "time",
+        Some("create_symlink" | "create_hardlink") => "ln",
+        Some(
+            "cat" | "md5sum" | "sha1sum" | "sha224sum" | "sha256sum" | "sha384sum" | "sha512sum" | "compare_files",
+        ) => "cat",
+        Some("tar") => "tar",
+        Some("echo" | "echo_append" | "true" | "false" | "sleep" | "capabilities" | "environment" | "server") => "echo",
+        Some("chdir") => return cmake_chdir(walker, call, &words[1..]),
         Some("rename") => "mv",
         Some("touch") => "touch",
         Some("make_directory") => "mkdir",
-        _ => return Stream::unknown(),
+        Some(other) => {
+            walker.findings.ask(rules::UNKNOWN_PROGRAM, format!("what cmake -E {other} does is not known"));
+            return Stream::unknown();
+        }
+        None => return Stream::unknown(),
     };
     let mut command =
         if program == "rmdir-tree" { vec![String::from("rm"), String::from("-r")] } else { vec![program.to_owned()] };
     command.extend(words[1..].iter().cloned());
     walker.words(command, call.stdin.clone())
+}
+
+/// `cmake -E chdir folder program`.
+fn cmake_chdir(walker: &mut Walker, call: &Call, words: &[String]) -> Stream {
+    let Some((folder, command)) = words.split_first() else { return Stream::unknown() };
+    walker.apart(|walker| {
+        super::files::change_folder(walker, folder);
+        walker.words(command.to_vec(), call.stdin.clone())
+    })
 }

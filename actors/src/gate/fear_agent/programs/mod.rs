@@ -3,6 +3,7 @@
 
 mod archives;
 mod builtins;
+mod clients;
 mod cloud;
 mod containers;
 mod editing;
@@ -10,7 +11,10 @@ mod environment;
 mod files;
 mod git_files;
 mod interpreters;
+mod named_places;
 mod network;
+mod sed;
+mod split_string;
 mod stores;
 mod system;
 mod text;
@@ -23,7 +27,9 @@ use super::effects::By;
 use super::endless;
 use super::options::{self, Parsed};
 use super::paths::UNKNOWN;
+use super::reading;
 use super::shell::{Call, Stream, Walker};
+use super::tables;
 use super::verdict::{Rule, rules};
 
 type Handler = fn(&mut Walker, &Call, &Parsed) -> Stream;
@@ -72,7 +78,11 @@ const FAMILIES: &[&[Program]] = &[
 ];
 
 fn find(name: &str) -> Option<&'static Program> {
-    FAMILIES.iter().flat_map(|family| family.iter()).find(|program| program.names.split(' ').any(|known| known == name))
+    let listed = FAMILIES
+        .iter()
+        .flat_map(|family| family.iter())
+        .find(|program| program.names.split(' ').any(|known| known == name));
+    listed.or_else(|| tables::wrapper(name).map(|_| &wrappers::WRAPPED))
 }
 
 /// The table's entry for a name, allowing for versions (`python3.12`), GNU prefixes (`gsed`) and `.exe`.
@@ -103,6 +113,7 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
     let (folder, name) = typed.rsplit_once('/').unwrap_or(("", typed));
     if !folder.is_empty() && !SYSTEM_FOLDERS.contains(&folder) {
         walker.run_file(typed);
+        reading::run_directly(walker, typed, &call.args);
         loose_arguments(walker, &call.args);
         return Stream::unknown();
     }
@@ -115,14 +126,17 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
         unknown(walker, call, name);
         return Stream::unknown();
     };
-    let parsed = options::parse(program.options, &call.args);
-    apply_options(walker, &parsed);
+    let parsed = options::parse_with(program.options, tables::options_of(&canonical).unwrap_or_default(), &call.args);
+    apply_options(walker, &canonical, &parsed);
     let call = Call { name: canonical, args: call.args.clone(), stdin: call.stdin.clone() };
+    named_places::judge(walker, &call);
+    let call = reading::with_programs(walker, call, &parsed);
     let mut out = carry_out(walker, program, &call, &parsed);
     // What a wrapper runs has told it already.
     let is_wrapper = [wrappers::PROGRAMS, interpreters::PROGRAMS]
         .iter()
-        .any(|family| family.iter().any(|known| std::ptr::eq(known, program)));
+        .any(|family| family.iter().any(|known| std::ptr::eq(known, program)))
+        || std::ptr::eq(program, &wrappers::WRAPPED);
     out.endless = endless::gives_endless(&call, &parsed) || (is_wrapper && out.endless);
     out
 }
@@ -168,21 +182,38 @@ fn unknown(walker: &mut Walker, call: &Call, name: &str) {
     loose_arguments(walker, &call.args);
 }
 
-/// The effects that option values have by their role in the table.
-fn apply_options(walker: &mut Walker, parsed: &Parsed) {
-    for (_, value, role) in &parsed.options {
-        let Some(value) = value else { continue };
-        match role {
-            'R' | 'P' => {
-                walker.read(value, By::Shell);
-            }
-            'W' => walker.write(value),
-            'X' => {
-                walker.apart(|walker| walker.script(value, &Stream::unknown()));
-            }
-            'U' => walker.fetch(value),
-            _ => {}
+/// The effects that options and their values have by their role in the tables.
+fn apply_options(walker: &mut Walker, program: &str, parsed: &Parsed) {
+    for (name, value, role) in &parsed.options {
+        if let Some(rule) = tables::asked(program, name) {
+            let dashes = if name.chars().count() > 1 { "--" } else { "-" };
+            walker.findings.ask(rule, format!("{program} {dashes}{name} does more than look"));
         }
+        let Some(value) = value else { continue };
+        match tables::setting(program, name, value) {
+            Some((role, value)) => apply(walker, program, role, value),
+            None => apply(walker, program, *role, value),
+        }
+    }
+}
+
+fn apply(walker: &mut Walker, program: &str, role: char, value: &str) {
+    match role {
+        'R' | 'P' => {
+            walker.read(value, By::Shell);
+        }
+        'C' if !value.contains('=') => {
+            walker.read(value, By::Shell);
+        }
+        'W' => walker.write(value),
+        'X' => {
+            walker.apart(|walker| walker.script(value, &Stream::unknown()));
+        }
+        'U' => walker.fetch(value),
+        'T' => walker.tape(value),
+        'L' => walker.loads(program, value),
+        'l' if value.contains(['/', '.', UNKNOWN]) => walker.loads(program, value),
+        _ => {}
     }
 }
 
@@ -197,7 +228,11 @@ fn passed_on(walker: &Walker, call: &Call, operands: &[String]) -> Stream {
     match operands {
         [] => call.stdin.clone(),
         [only] if only == "-" => call.stdin.clone(),
-        [only] => walker.substituted_or(only),
+        [only] => {
+            let copies = matches!(call.name.as_str(), "cat" | "bat" | "batcat");
+            let file = walker.absolute(only).filter(|_| copies && !only.starts_with("/dev/"));
+            Stream { file, ..walker.substituted_or(only) }
+        }
         _ => Stream::unknown(),
     }
 }
@@ -205,9 +240,9 @@ fn passed_on(walker: &Walker, call: &Call, operands: &[String]) -> Stream {
 /// Arguments of a program whose options are not known: whatever looks like a secret's path is taken as read.
 fn loose_arguments(walker: &mut Walker, args: &[String]) {
     for arg in args {
-        for piece in arg.split(['=', '@', ':', ',', ' ', '\'', '"', '(', ')']) {
-            if piece.contains('/') || piece.starts_with('~') || piece.starts_with('.') {
-                walker.read(piece, By::Shell);
+        for piece in named_places::pieces(arg) {
+            if piece.contains('/') || piece.starts_with(['~', '.']) {
+                walker.read(&piece, By::Shell);
             }
         }
         if arg.contains("://") && !arg.contains(' ') {

@@ -3,6 +3,7 @@
 use super::super::content;
 use super::super::effects::By;
 use super::super::shell::{Call, Stream, Walker};
+use super::super::tables::{self, Effect};
 use super::super::verdict::rules;
 use super::Role::{Asks, Custom, Inert};
 use super::{Parsed, Program, program, read_all, wrappers};
@@ -26,8 +27,9 @@ pub(super) const PROGRAMS: &[Program] = &[
         "o,output=W d a,auth=V A=V session=V body=V f,form j,json h b v",
         Custom(httpie),
     ),
+    program("lynx w3m links elinks", "!cfg=L o=V", Custom(browsed)),
     program(
-        "aria2c axel youtube-dl yt-dlp lynx w3m links elinks httpx gallery-dl you-get lwp-download lwp-request GET HEAD",
+        "aria2c axel youtube-dl yt-dlp httpx gallery-dl you-get lwp-download lwp-request GET HEAD",
         "d,dir=D o,out,output=W i,input-file=R a=W P=D",
         Custom(download),
     ),
@@ -41,11 +43,8 @@ pub(super) const PROGRAMS: &[Program] = &[
         "",
         Custom(interfaces),
     ),
-    program(
-        "ssh mosh autossh sshpass slogin rsh rlogin dbclient",
-        "^p=V i=R l=V o=O F=R J=V L=V R=V D=V W=V b=V c=V e=V E=W m=V S=V w=V Q=V B=V f N n T t v q A X Y C 4 6",
-        Custom(ssh),
-    ),
+    program("ssh mosh autossh slogin rsh dbclient", "", Custom(ssh)),
+    program("rlogin", "", Asks(rules::REMOTE_SHELL, "runs on another machine")),
     program("scp", "P=V i=R o=V F=R J=V c=V l=V S=X r p q C", Custom(rsync)),
     program(
         "sftp ftp tftp lftp ncftp ncftpput ncftpget smbclient kermit",
@@ -92,15 +91,14 @@ pub(super) const PROGRAMS: &[Program] = &[
 ];
 
 fn curl(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    for (_, value, role) in &parsed.options {
+    for (name, value, role) in &parsed.options {
         // `@file` of data, forms and headers.
         if let (Some(value), 'A') = (value, role) {
-            let file = value
-                .strip_prefix('@')
-                .or_else(|| value.split_once("=@").map(|(_, f)| f))
-                .or_else(|| value.split_once("=<").map(|(_, f)| f));
-            if let Some(file) = file {
-                walker.read(file.split(';').next().unwrap_or(file), By::Shell);
+            if let Some((_, path)) = value.split_once("%output{") {
+                walker.write(path.trim_start_matches('>').split('}').next().unwrap_or_default());
+            }
+            for file in sent_files(name, value) {
+                walker.read(file, By::Shell);
             }
             if content::holds_credential(value) && !value.to_lowercase().contains("authorization") {
                 walker.findings.ask(rules::EXFILTRATE, "a credential would be sent");
@@ -128,6 +126,18 @@ fn curl(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         walker.write(folder);
     }
     Stream { from_network: true, ..Stream::unknown() }
+}
+
+/// `@file`, `name=@file`, `name=<file`; in a form several, and in what is encoded also `name@file`.
+fn sent_files<'a>(option: &str, value: &'a str) -> Vec<&'a str> {
+    let encoded = matches!(option, "data-urlencode" | "url-query" | "variable");
+    let file = value
+        .strip_prefix('@')
+        .or_else(|| value.split_once("=@").map(|(_, file)| file))
+        .or_else(|| value.split_once("=<").map(|(_, file)| file))
+        .or_else(|| value.split_once('@').filter(|(name, _)| encoded && !name.contains('=')).map(|(_, file)| file));
+    let file = file.map(|file| file.split(';').next().unwrap_or(file).trim_matches('"'));
+    file.map(|file| if option == "F" { file.split(',').collect() } else { vec![file] }).unwrap_or_default()
 }
 
 /// A search that is posted reads all the same.
@@ -211,6 +221,24 @@ fn download(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream { from_network: true, ..Stream::unknown() }
 }
 
+/// A browser in the terminal takes files as it takes addresses.
+fn browsed(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    for operand in parsed
+        .operands
+        .iter()
+        .map(String::as_str)
+        .chain(call.args.iter().filter_map(|arg| arg.split_once('=').map(|(_, value)| value)))
+    {
+        let lowered = operand.to_ascii_lowercase();
+        if ["lynxexec:", "lynxprog:", "lynxcgi:", "exec:", "mailto:"].iter().any(|scheme| lowered.starts_with(scheme)) {
+            walker.findings.ask(rules::RUN_CODE, format!("{} would run a program by that address", call.name));
+        }
+        walker.fetch(operand);
+    }
+    read_all(walker, &parsed.operands.iter().filter(|operand| !operand.contains("://")).cloned().collect::<Vec<_>>());
+    Stream { from_network: true, ..Stream::unknown() }
+}
+
 fn probe(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if call.name.starts_with("ping") && parsed.has(&["f"]) || call.name == "hping3" {
         walker.findings.ask(rules::EXHAUST, "floods another machine");
@@ -250,28 +278,55 @@ fn interfaces(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         "attach",
         "detach",
     ];
+    if let Some(at) = call.args.iter().position(|arg| arg == "exec" || arg == "e") {
+        let noun =
+            if call.args[..at].iter().any(|arg| arg.starts_with("vrf")) { "ip vrf exec" } else { "ip netns exec" };
+        if let Some(wrapper) = tables::wrapper(noun).filter(|_| call.name == "ip") {
+            return wrappers::see_through(walker, wrapper, &call.args[at + 1..], &call.stdin);
+        }
+    }
     if call.args.iter().any(|arg| CHANGES.contains(&arg.as_str())) {
         walker.findings.ask(rules::HOST, format!("{} changes the machine's network", call.name));
     }
     Stream::unknown()
 }
 
-fn ssh(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+fn ssh(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     walker.findings.ask(rules::REMOTE_SHELL, format!("{} runs on another machine", call.name));
-    for (_, value, role) in &parsed.options {
-        if let (Some(value), 'O') = (value, role)
-            && let Some((name, command)) = value.split_once('=')
-            && name.to_lowercase().contains("command")
-        {
-            walker.apart(|walker| walker.script(command, &Stream::unknown()));
+    let Some(wrapper) = tables::wrapper(&call.name) else { return Stream::unknown() };
+    let opened = wrapper.open(&call.args, &|text| vec![text.to_owned()]);
+    for (option, effect, values) in &opened.given {
+        let value = values.first().map_or("", String::as_str);
+        match effect {
+            Effect::Reads => {
+                walker.read(value, By::Shell);
+            }
+            Effect::Writes => walker.write(value),
+            Effect::Loads => walker.loads("ssh", value),
+            Effect::Shell => {
+                walker.apart(|walker| walker.script(value, &Stream::unknown()));
+            }
+            _ if *option == "-o" => ssh_setting(walker, value),
+            _ => {}
         }
     }
-    if call.name == "sshpass" {
-        let words = super::options::parse("^p=V f=R d=V P=V e v", &call.args).operands;
-        return walker.words(words, call.stdin.clone());
+    for option in &opened.unknown {
+        let shown = option.replace(super::UNKNOWN, "…");
+        walker.findings.ask(rules::UNKNOWN_PROGRAM, format!("what {shown} of {} does is not known", call.name));
     }
-    wrappers::elsewhere(walker, parsed.operands.get(1..).unwrap_or_default().to_vec());
+    wrappers::elsewhere(walker, opened.rest);
     Stream { from_network: true, ..Stream::unknown() }
+}
+
+/// `Name=value` or `Name value`, as in its configuration.
+fn ssh_setting(walker: &mut Walker, setting: &str) {
+    let setting = match setting.find(['=', ' ', '\t']) {
+        Some(at) => format!("{}={}", &setting[..at], setting[at + 1..].trim_start_matches(['=', ' ', '\t'])),
+        None => setting.to_owned(),
+    };
+    if let Some((role, value)) = tables::setting("ssh", "o", &setting) {
+        super::apply(walker, "ssh", role, value.trim_matches('"'));
+    }
 }
 
 /// `host:path` or `user@host:path` or an address.
@@ -370,11 +425,17 @@ fn netcat(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
 
 fn openssl(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let verb = call.args.first().map_or("", String::as_str);
-    let parsed = super::options::parse(
+    let parsed = super::options::parse_with(
         "!in=R out=W key=R inkey=R CA=R cert=R signkey=R pass=V k=V K=V iv=V config=R keyout=W days=V subj=V connect=V port=V accept=V newkey=V S=V",
+        tables::options_of("openssl").unwrap_or_default(),
         call.args.get(1..).unwrap_or_default(),
     );
-    super::apply_options(walker, &parsed);
+    super::apply_options(walker, "openssl", &parsed);
+    if verb == "engine" || verb == "dynamic" {
+        for engine in &parsed.operands {
+            walker.loads("openssl", engine);
+        }
+    }
     match verb {
         "s_server" => walker.findings.ask(rules::SERVE, "openssl waits for connections"),
         "s_client" => walker.findings.ask(rules::UPLOAD, "openssl sends to another machine"),

@@ -5,7 +5,7 @@ use super::super::effects::By;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Role::{Asks, Custom};
-use super::{Parsed, Program, program};
+use super::{Parsed, Program, clients, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
     program("vault", "", Custom(vault)),
@@ -17,7 +17,22 @@ pub(super) const PROGRAMS: &[Program] = &[
     // Its statements stand behind a subcommand.
     program("cockroach", "c,command=Q e,execute=Q f,file=R d=V", Custom(database)),
     program(
-        "psql mysql mariadb sqlite3 sqlite pgcli mycli litecli clickhouse-client duckdb sqlcmd isql usql trino presto hive beeline cqlsh sqlplus snowsql mongo mongosh redis-cli valkey-cli",
+        "sqlite3 sqlite duckdb",
+        "!cmd=Q c=Q s=Q init=R separator=V newline=V nullvalue=V vfs=V nonce=V maxsize=V mmap=V lookaside=VV pagecache=VV heap=V A=V",
+        Custom(database),
+    ),
+    program(
+        "psql pgcli",
+        "c,command=Q f,file=R U,username=V h,host=V p,port=V d,dbname=V o,output=W v,set,variable=V P,pset=V F=V R=V T=V L,log-file=W l,list A a b e E n q s S t w W x X H 0 z 1",
+        Custom(database),
+    ),
+    program(
+        "mysql mariadb mycli",
+        "e,execute=Q init-command=Q u,user=V h,host=V P,port=V D,database=V S,socket=V tee=W pager=X defaults-file=R defaults-extra-file=R default-character-set=V delimiter=V prompt=V p A B b C E f G H i N n o q r s t U v w X",
+        Custom(database),
+    ),
+    program(
+        "litecli clickhouse-client sqlcmd isql usql trino presto hive beeline cqlsh sqlplus snowsql mongo mongosh redis-cli valkey-cli",
         "^c,command=Q e,execute=Q eval=Q Q=Q q=Q f,file=R U=V h,host=V p,port=V d,dbname=V u,user=V D=V P=V o,output=W init=V cmd=Q S=V a=V n=V",
         Custom(database),
     ),
@@ -86,8 +101,14 @@ fn database(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     texts.extend(call.stdin.text.clone());
     if call.name.starts_with("sqlite") || call.name == "duckdb" {
         if let Some((file, statements)) = parsed.operands.split_first() {
-            walker.read(file, By::Shell);
+            if file != ":memory:" {
+                walker.read(file, By::Shell);
+                walker.replaces(file);
+            }
             texts.extend(statements.iter().cloned());
+        }
+        if parsed.has(&["A"]) {
+            walker.findings.ask(rules::REMOTE_CHANGE, "the client packs or unpacks an archive");
         }
     } else if matches!(call.name.as_str(), "redis-cli" | "valkey-cli") {
         let words = parsed.operands.join(" ").to_uppercase();
@@ -135,6 +156,7 @@ fn database(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         for path in attached(text) {
             walker.write(&path);
         }
+        clients::judge(walker, &call.name, text);
         // Shell escapes of the clients.
         for line in text.lines() {
             let line = line.trim_start();

@@ -15,7 +15,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program("shutdown reboot halt poweroff init telinit kexec", "", Asks(rules::HOST, "stops or restarts the machine")),
     program("crontab", "l u=V e r i", Custom(crontab)),
-    program("at batch anacron fcron atrm", "f=R", Asks(rules::SCHEDULE, "runs a command later")),
+    program("at batch", "f=R q=V t=V c=V d=V", Custom(later)),
+    program("anacron fcron atrm", "f=R", Asks(rules::SCHEDULE, "runs a command later")),
     program("atq", "", super::Role::Inert),
     program(
         "useradd userdel usermod adduser deluser groupadd groupdel groupmod gpasswd passwd chpasswd chsh chfn newusers vipw visudo vigr chage addgroup delgroup dscl sysadminctl",
@@ -23,7 +24,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Asks(rules::ELEVATE, "changes accounts of this machine"),
     ),
     program(
-        "apt apt-get aptitude dnf yum microdnf zypper pacman apk emerge brew port snap flatpak nix nix-env nix-shell guix pkg pkg_add rpm dpkg rpm-ostree slackpkg xbps-install eopkg tdnf yay paru choco winget scoop softwareupdate mas add-apt-repository apt-key update-alternatives alternatives gdebi",
+        "apt apt-get aptitude dnf yum microdnf zypper pacman apk emerge brew port snap flatpak nix nix-env guix pkg pkg_add rpm dpkg rpm-ostree slackpkg xbps-install eopkg tdnf yay paru choco winget scoop softwareupdate mas add-apt-repository apt-key update-alternatives alternatives gdebi",
         "o,option=V t=V c=R",
         Custom(packages),
     ),
@@ -33,11 +34,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         "",
         Custom(kernel),
     ),
-    program(
-        "run-parts prlimit setarch setpriv rtcwake ldconfig keytool",
-        "",
-        Asks(rules::HOST, "acts on the machine or its keys"),
-    ),
+    program("run-parts rtcwake ldconfig keytool", "", Asks(rules::HOST, "acts on the machine or its keys")),
     program("stress stress-ng bonnie++ fio", "", Asks(rules::EXHAUST, "uses up the machine")),
     program(
         "screen tmux byobu zellij abduco dtach",
@@ -49,7 +46,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         "",
         Asks(rules::HOST, "acts on the desktop or its settings"),
     ),
-    program("setcap capsh setuid", "", Asks(rules::PERMISSIONS, "gives a program more rights")),
+    program("setcap setuid", "", Asks(rules::PERMISSIONS, "gives a program more rights")),
     program(
         "mimikatz linpeas.sh pspy linenum.sh xmrig minerd cpuminer",
         "",
@@ -138,7 +135,36 @@ fn crontab(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     call.stdin.filtered()
 }
 
+/// `%(command)` in a macro of rpm runs, and so does `%{lua:…}`.
+fn macros(walker: &mut Walker, args: &[String]) {
+    for arg in args {
+        for (at, _) in arg.match_indices("%(") {
+            walker.findings.ask(rules::RUN_CODE, "the macro runs a command");
+            let source = arg[at + 2..].rsplit_once(')').map_or(&arg[at + 2..], |(source, _)| source);
+            walker.apart(|walker| walker.script(source, &Stream::unknown()));
+        }
+        if arg.contains("%{lua:") || arg.contains("%{load:") || arg.contains("%{shrink:%(") {
+            walker.findings.ask(rules::RUN_CODE, "the macro runs code");
+        }
+    }
+}
+
+/// The commands come by standard input.
+fn later(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    walker.findings.ask(rules::SCHEDULE, format!("{} runs a command later", call.name));
+    if let Some(text) = &call.stdin.text {
+        walker.apart(|walker| walker.script(text, &Stream::default()));
+    }
+    Stream::unknown()
+}
+
 fn packages(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    if matches!(call.name.as_str(), "rpm" | "rpm-ostree") {
+        macros(walker, &call.args);
+    }
+    if call.name == "nix" {
+        super::wrappers::runner(walker, call);
+    }
     const LOOKS: &[&str] = &[
         "list",
         "search",

@@ -20,7 +20,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         Reads,
     ),
     program(
-        "od hexdump hd strings readelf objdump nm size ldd file exiftool mediainfo identify ffprobe pdftotext pdfinfo pdfgrep catdoc antiword docx2txt",
+        "od hexdump hd strings readelf objdump nm size ldd file exiftool mediainfo identify ffprobe pdfinfo pdfgrep catdoc antiword",
         "A=V t=V j=V N=V w=V n=V s=V e=V f=R m=R F=V l=V c=V S=V",
         Reads,
     ),
@@ -28,7 +28,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("paste", "d,delimiters=V s z", Reads),
     program("join", "1=V 2=V a=V e=V j=V o=V t=V v=V", Reads),
     program(
-        "comm cmp colordiff vimdiff sdiff diff3 wdiff dwdiff icdiff delta difft",
+        "comm cmp colordiff sdiff diff3 wdiff dwdiff icdiff delta difft",
         "i=V n=V output-delimiter=V o,output=W",
         Reads,
     ),
@@ -40,6 +40,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program("tsort shuf", "o,output=W n=V i=V random-source=R e", Reads),
     program("uniq", "f=V s=V w=V", Custom(uniq)),
+    program("pdftotext docx2txt", "!f=V l=V r=V x=V y=V W=V H=V enc=V eol=V opw=V upw=V", Custom(uniq)),
     program(
         "fold fmt expand unexpand pr column colrm rs pathchk look ptx",
         "w=V s=V t=V c=V p=V g=V d=V N=V l=V h=V o=V S=V e=V n=V H=V R=V O=V",
@@ -56,10 +57,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         TextThenReads,
     ),
     program("jq gojq jaq", "f,from-file=R arg=V argjson=V slurpfile=V rawfile=V L=V indent=V", TextThenReads),
-    program("yq xq tomlq dasel fx jp jless gron", "f=V p=V o=V i", TextThenReads),
+    program("yq xq tomlq dasel fx jp jless gron", "f=V p=V o=V i,inplace,in-place", Custom(queried)),
     program("look dict aspell spell ispell hunspell", "", Reads),
+    program("mlr qsv", "c=V d=V m=V f=V t=V o=V g=V", Custom(tabular)),
     program(
-        "csvcut csvgrep csvlook csvstat csvsort csvjson csvformat in2csv xsv qsv mlr datamash numfmt seqkit",
+        "csvcut csvgrep csvlook csvstat csvsort csvjson csvformat in2csv xsv datamash numfmt seqkit",
         "c=V d=V m=V f=V t=V o=V g=V",
         Reads,
     ),
@@ -83,7 +85,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("date", "d,date=V f,file=R r,reference=R s,set=V I R u", Custom(date)),
     program("pwd", "", Custom(working_folder)),
     program(
-        "true false : yes sleep usleep seq jot factor expr bc cal ncal tty arch nproc uname hostid logname whoami id groups who w users last lastlog lastb uptime free vmstat iostat mpstat pidstat sar dstat \
+        "true false : yes sleep usleep seq jot factor expr bc cal ncal tty nproc uname hostid logname whoami id groups who w users last lastlog lastb uptime free vmstat iostat mpstat pidstat sar dstat \
         ps pstree pgrep pidof top htop btop atop iotop glances procs lscpu lsblk lvs pvs vgs lvdisplay pvdisplay vgdisplay lspci lsusb lsmod lshw lsmem lsns lslocks lsipc lsirq lslogins inxi hwinfo dmidecode sensors acpi blkid getconf getent locale \
         printenv tput clear reset stty setterm fortune cowsay toilet banner sl lolcat cmatrix figlet bg fg times umask ulimit shopt caller dirs return exit break continue logout \
         tzselect zdump xdpyinfo xrandr xwininfo xprop xlsclients glxinfo vainfo getopt neofetch fastfetch screenfetch systool biosdecode vpddecode cpuid ipcs runlevel ts pv ascii units \
@@ -123,6 +125,60 @@ fn uniq(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         walker.write(out);
     }
     call.stdin.clone()
+}
+
+/// The first operand is the query, which may load files; `-i` writes the rest.
+fn queried(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let given = parsed.has(&["f", "from-file", "expression"]);
+    let (query, files) = match parsed.operands.split_first() {
+        Some((query, files)) if !given => (query.as_str(), files),
+        _ => ("", &parsed.operands[..]),
+    };
+    if query.contains("load") {
+        super::named_places::judge_text(walker, query);
+    }
+    read_all(walker, files);
+    if parsed.has(&["i"]) {
+        files.iter().for_each(|file| walker.write(file));
+    }
+    if files.is_empty() { Stream { text: call.stdin.text.clone(), ..call.stdin.filtered() } } else { Stream::unknown() }
+}
+
+/// Miller's and qsv's own languages run commands and write files.
+fn tabular(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    read_all(walker, &parsed.operands);
+    for text in &call.args {
+        let runs =
+            ["system(", "exec(", "system (", "exec (", "os.execute", "io.popen"].iter().any(|word| text.contains(word));
+        if runs || (call.name == "qsv" && matches!(text.as_str(), "luau" | "lua" | "py")) {
+            walker.findings.ask(rules::RUN_CODE, format!("{} would run a command", call.name));
+            for source in text.split('"').skip(1).step_by(2) {
+                walker.apart(|walker| walker.script(source, &Stream::unknown()));
+            }
+        } else if ["tee >", "emit >", "print >", "dump >", "printn >", "emitp >", "emitf >", "tee -", "split"]
+            .iter()
+            .any(|word| text.contains(word))
+        {
+            for piece in text.split('"').skip(1).step_by(2) {
+                match piece.strip_prefix('|') {
+                    Some(source) => drop(walker.apart(|walker| walker.script(source, &Stream::unknown()))),
+                    None => walker.write(piece),
+                }
+            }
+        }
+    }
+    if parsed.has(&["I"]) {
+        parsed
+            .operands
+            .iter()
+            .filter(|file| walker.place(file).zone != super::super::paths::Zone::Inside)
+            .cloned()
+            .collect::<Vec<_>>()
+            .iter()
+            .filter(|file| file.contains('/'))
+            .for_each(|file| walker.write(file));
+    }
+    Stream::unknown()
 }
 
 /// Names are not contents: listing a secret's folder is free. What is listed may be fed to another program.

@@ -77,6 +77,13 @@ pub(super) fn git_setting(walker: &mut Walker, setting: &str) {
         "refscommand",
         "templatedir",
         "tunnel",
+        "hook",
+        "tocmd",
+        "cccmd",
+        "headercmd",
+        ".vcs",
+        "smtpserver",
+        "attributesfile",
     ]
     .iter()
     .any(|part| name.contains(part))
@@ -84,7 +91,9 @@ pub(super) fn git_setting(walker: &mut Walker, setting: &str) {
         || name.starts_with("alias.")
         || name.starts_with("protocol.ext")
         || name.starts_with("include")
-        || value.starts_with('!');
+        || name.starts_with("url.ext::")
+        || value.starts_with('!')
+        || value.contains("ext::");
     let harmless = matches!(
         value,
         "" | "cat" | "less" | "true" | "false" | "never" | "vim" | "nano" | "delta" | "store" | "cache"
@@ -200,7 +209,7 @@ fn subcommanded(walker: &mut Walker, call: &Call, subcommand: &str, args: &[Stri
         }
         "archive" => {
             let parsed = parse("o,output=W remote=V exec=X format=V prefix=V", args);
-            super::apply_options(walker, &parsed);
+            super::apply_options(walker, "git", &parsed);
         }
         "difftool" | "mergetool" if has("x", &["extcmd"]) => {
             walker.findings.ask(rules::RUN_CODE, "git would run a program on each file")

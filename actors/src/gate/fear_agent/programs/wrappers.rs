@@ -1,187 +1,236 @@
 //! Programs and built-ins that run other programs: seen through, whatever the order of their options.
 
+use super::super::effects::By;
 use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
+use super::super::tables::{self, Effect, Opened, Runs, Wrapper};
 use super::super::verdict::rules;
 use super::Role::{Asks, Custom, Inert};
-use super::{Parsed, Program, files, interpreters, judge_environment, program};
+use super::split_string::split;
+use super::{Parsed, Program, files, find_like, interpreters, judge_environment, program};
+
+/// What any wrapper of the data file is judged by, unless it is in a table of its own.
+pub(super) static WRAPPED: Program = program("", "", Custom(wrapped));
 
 pub(super) const PROGRAMS: &[Program] = &[
-    program(
-        "nohup setsid time builtin exec caffeinate unbuffer chronic fakeroot dbus-run-session rlwrap ltrace xvfb-run coproc eatmydata stdbuf nice ionice chrt proxychains proxychains4 torsocks torify tsocks not catchsegv linux32 linux64 noglob nocorrect",
-        "^n,adjustment=V c=V p=V i=V o=V e=V a=V f=V s=V u=V P=V v",
-        Custom(tail),
-    ),
-    program("command", "^p v V", Custom(command)),
-    program(
-        "timeout taskset flock gtimeout",
-        "^k,kill-after=V s,signal=V c=X w=V E=V n x u o foreground preserve-status",
-        Custom(after_first),
-    ),
-    program(
-        "strace perf valgrind gdb lldb systemtap bpftrace rr heaptrack hyperfine catchsegv",
-        "^o=W e=V p=V E=V u=V P=V s=V f F w=V r=V ex=V",
-        Custom(traced),
-    ),
-    program("env", "^u,unset=V C,chdir=V P=V S,split-string=S i,ignore-environment 0,null v", Custom(environment)),
-    program(
-        "sudo doas run0 sudoedit",
-        "^u,user=V g,group=V h,host=V p,prompt=V C=V r=V t=V T=V U=V R=V D=V A b E e H i K k l n P S s v V",
-        Custom(elevated),
-    ),
-    program(
-        "su runuser pkexec machinectl gosu su-exec setpriv",
-        "^c,command=S s,shell=V g=V G=V u,user=V l,login m p",
-        Custom(switch_user),
-    ),
-    program(
-        "xargs",
-        "^a,arg-file=R d,delimiter=V E=V I=V L=V n,max-args=V P,max-procs=V s,max-chars=V 0,null r,no-run-if-empty t p x o i e l replace",
-        Custom(xargs),
-    ),
-    program(
-        "parallel sem rush",
-        "^j,jobs=V a,arg-file=R S,sshlogin=V I=V N=V n=V L=V C,colsep=V d=V delay=V timeout=V joblog=W results=W tmpdir=V workdir,wd=V retries=V load=V memfree=V tagstring=V basefile=V \
-        k q X m u t v z bar eta dry-run plus ungroup linebuffer keep-order tag pipe progress will-cite silent",
-        Custom(parallel),
-    ),
-    program("watch entr", "^n,interval=V d t g e c x r s p z", Custom(watched)),
-    program("busybox toybox", "", Custom(multi_call)),
-    program("script", "c,command=X q a f O=W I=W B=W T=W e E=V", Custom(recorded)),
+    program("sudoedit", "", Custom(edited_by_root)),
+    program("sudo run0", "", Custom(elevated)),
+    program("su runuser", "", Custom(switch_user)),
+    program("xargs", "^a,arg-file=R d,delimiter=V E=V I=V J=V L=V n=V P=V R=V S=V s=V", Custom(xargs)),
+    program("gdb lldb", "!x,command=R ix,init-command=R s,source=R S=R K=R ex=V o=V O=V", Custom(wrapped)),
+    program("parallel sem rush", "^a,arg-file=R j,jobs=V S=V I=V N=V n=V L=V C=V d=V", Custom(parallel)),
+    program("script", "", Custom(recorded)),
+    program("direnv", "", Custom(direnv)),
     program("eval", "", Custom(evaluated)),
     program("trap", "", Custom(trapped)),
     program("alias", "", Custom(aliased)),
     program("unalias", "", Inert),
     program("cd pushd chdir", "^P L e @ n", Custom(change_folder)),
     program("popd", "", Custom(change_back)),
-    program(
-        "unshare nsenter systemd-run firejail bwrap proot capsh newgrp sg chpst start-stop-daemon daemonize cgexec aa-exec",
-        "",
-        Asks(rules::ESCAPE, "runs a program under other rights"),
-    ),
     program("zmodload", "", Asks(rules::RUN_CODE, "loads a module into the shell")),
     program("ztcp", "", Asks(rules::REMOTE_SHELL, "opens a connection from the shell")),
 ];
 
-fn tail(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    let mut words = parsed.operands.clone();
-    // `nice -10 cmd` and `nice -n 10 cmd` have been read; `exec` may only carry redirections.
-    if words.is_empty() && call.name == "exec" {
-        return Stream::of("");
+fn wrapped(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    match tables::wrapper(&call.name) {
+        Some(wrapper) => see_through(walker, wrapper, &call.args, &call.stdin),
+        None => walker.words(call.args.clone(), call.stdin.clone()),
     }
-    if words.first().is_some_and(|word| word.starts_with('-')) {
-        words.remove(0);
-    }
-    walker.words(words, call.stdin.clone())
 }
 
-/// `command -v` names a program and runs nothing.
-fn command(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    if parsed.has(&["v", "V"]) {
-        return parsed.operands.first().map_or_else(Stream::unknown, |name| Stream::of(name.as_str()));
-    }
-    walker.words(parsed.operands.clone(), call.stdin.clone())
+/// What a wrapper's options leave to be told, once they are judged.
+#[derive(Default)]
+struct Told {
+    folder: Option<String>,
+    /// Words that an option named the program by.
+    program: Vec<String>,
+    assigned: Vec<(String, String)>,
+    stops: bool,
+    names: bool,
 }
 
-fn after_first(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    let mut words = parsed.operands.get(1..).unwrap_or_default().to_vec();
-    if call.name == "flock" && words.first().is_some_and(|word| word == "-c" || word == "--command") {
-        let source = words.get(1).cloned().unwrap_or_default();
-        return walker.apart(|walker| walker.script(&source, &call.stdin));
-    }
-    while words.first().is_some_and(|word| word.starts_with('-')) {
-        words.remove(0);
-    }
-    walker.words(words, call.stdin.clone())
+pub(super) fn see_through(walker: &mut Walker, wrapper: &Wrapper, args: &[String], stdin: &Stream) -> Stream {
+    let opened = open(walker, wrapper, args);
+    let told = own_words(walker, wrapper, &opened, stdin);
+    run(walker, wrapper, opened, told, stdin)
 }
 
-fn traced(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    walker.findings.ask(rules::RUN_CODE, format!("{} runs and watches another program", call.name));
-    for command in call.args.iter().filter(|arg| arg.starts_with('!')) {
-        walker.apart(|walker| walker.script(&command[1..], &Stream::unknown()));
+fn open(walker: &Walker, wrapper: &Wrapper, args: &[String]) -> Opened {
+    wrapper.open(args, &|text| split(text, &|name| walker.variable(name)))
+}
+
+fn assignment(word: &str) -> Option<(String, String)> {
+    word.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+}
+
+/// Judges what the wrapper is told by its own words.
+fn own_words(walker: &mut Walker, wrapper: &Wrapper, opened: &Opened, stdin: &Stream) -> Told {
+    let mut told = Told::default();
+    for rule in &wrapper.itself {
+        walker.findings.ask(*rule, format!("{} runs a program under other rights or watched", wrapper.name));
     }
-    let words = parsed
-        .operands
-        .iter()
-        .skip_while(|word| matches!(word.as_str(), "stat" | "record" | "trace" | "top" | "report"))
-        .cloned()
-        .collect::<Vec<_>>();
-    if call.name == "hyperfine" {
-        for source in &words {
-            walker.apart(|walker| walker.script(source, &Stream::unknown()));
+    for option in &opened.unknown {
+        let shown = option.replace(UNKNOWN, "…");
+        walker.findings.ask(rules::UNKNOWN_PROGRAM, format!("what {shown} of {} does is not known", wrapper.name));
+    }
+    for (option, effect, values) in &opened.given {
+        let value = values.last().map_or("", String::as_str);
+        match effect {
+            Effect::None | Effect::Split => {}
+            Effect::Reads => {
+                walker.read(value, By::Shell);
+            }
+            Effect::Writes => walker.write(value),
+            Effect::Folder => told.folder = Some(value.to_owned()),
+            Effect::Shell => {
+                walker.apart(|walker| walker.script(value, stdin));
+            }
+            Effect::Words => told.program.extend(value.split_whitespace().map(str::to_owned)),
+            Effect::Assigns => told.assigned.extend(assignment(value)),
+            Effect::Loads => walker.loads(wrapper.name, value),
+            Effect::Tape => walker.tape(value),
+            Effect::Stops => told.stops = true,
+            Effect::Names => told.names = true,
+            Effect::Debugger => debugger(walker, value),
+            Effect::Asks(rule) => walker.findings.ask(*rule, format!("{} {option}", wrapper.name)),
         }
-        return Stream::unknown();
     }
-    walker.words(words, call.stdin.clone())
+    opened.files.iter().for_each(|file| walker.write(file));
+    told.assigned.extend(opened.assigned.iter().filter_map(|word| assignment(word)));
+    judge_environment(walker, &told.assigned);
+    told
 }
 
-fn split_assignments(words: &[String]) -> (Vec<(String, String)>, Vec<String>) {
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let count = words.iter().take_while(|word| word.split_once('=').is_some_and(|(name, _)| is_name(name))).count();
-    let assigned = words[..count]
-        .iter()
-        .filter_map(|word| word.split_once('='))
-        .map(|(n, v)| (n.to_owned(), v.to_owned()))
-        .collect();
-    (assigned, words[count..].to_vec())
-}
-
-fn environment(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    let mut words: Vec<String> = Vec::new();
-    for text in parsed.values(&["S"]) {
-        words.extend(
-            walker.apart(|walker| text.split_whitespace().flat_map(|word| walker.expand(word)).collect::<Vec<_>>()),
-        );
+/// Judges the program that is run.
+fn run(walker: &mut Walker, wrapper: &Wrapper, opened: Opened, told: Told, stdin: &Stream) -> Stream {
+    let folder = told.folder.or_else(|| opened.folders.first().filter(|_| wrapper.name != "chroot").cloned());
+    let mut words = told.program;
+    words.extend(opened.rest);
+    if told.names {
+        return words.first().map_or_else(Stream::unknown, |name| Stream::of(name.as_str()));
     }
-    words.extend(parsed.operands.iter().filter(|word| *word != "-").cloned());
-    while words.first().is_some_and(|word| word.starts_with('-')) {
-        words.remove(0);
+    if told.stops || words.is_empty() {
+        // `exec` may only carry redirections.
+        return if wrapper.name == "exec" { Stream::of("") } else { Stream::unknown() };
     }
-    let (assigned, words) = split_assignments(&words);
-    judge_environment(walker, &assigned);
-    if words.is_empty() {
-        return Stream::unknown();
+    // Where an option isn't known, the word after it may be its value.
+    if !opened.unknown.is_empty() && words.len() > 1 && find_like(&words[0]).is_none() {
+        walker.apart(|walker| walker.words(words[1..].to_vec(), stdin.clone()));
+    }
+    let joined = opened.given.iter().any(|(option, _, _)| wrapper.name == "entr" && *option == "-s");
+    let runs = if joined { Runs::Shell } else { wrapper.runs };
+    let judged = |walker: &mut Walker| match runs {
+        Runs::Words => walker.words(words, stdin.clone()),
+        Runs::Shell => walker.apart(|walker| walker.script(&words.join(" "), stdin)),
+        Runs::Each => {
+            for source in &words {
+                walker.apart(|walker| walker.script(source, &Stream::unknown()));
+            }
+            Stream::unknown()
+        }
+        Runs::Nothing => Stream::unknown(),
+    };
+    if folder.is_none() && told.assigned.is_empty() {
+        return judged(walker);
     }
     walker.apart(|walker| {
-        if let Some(folder) = parsed.value(&["C"]) {
-            files::change_folder(walker, folder);
+        if let Some(folder) = folder {
+            files::change_folder(walker, &folder);
         }
-        walker.with_variables(&assigned, |walker| walker.words(words, call.stdin.clone()))
+        walker.with_variables(&told.assigned, judged)
     })
 }
 
-fn elevated(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    walker.findings.ask(rules::ELEVATE, format!("{} gives the rights of another user", call.name));
-    if parsed.has(&["e"]) || call.name == "sudoedit" {
-        for path in &parsed.operands {
-            walker.write(path);
-        }
-        return Stream::unknown();
+/// `shell rm x`, `!rm x`, `pipe … | rm x`.
+fn debugger(walker: &mut Walker, command: &str) {
+    let command = command.trim();
+    let source = ["!", "shell ", "platform shell ", "sh ", "make "]
+        .iter()
+        .find_map(|start| command.strip_prefix(start))
+        .or_else(|| command.split_once('|').map(|(_, rest)| rest));
+    if let Some(source) = source {
+        walker.apart(|walker| walker.script(source, &Stream::unknown()));
+    } else if let Some(path) = command.strip_prefix("source ") {
+        walker.loads("the debugger", path);
     }
-    let (assigned, words) = split_assignments(&parsed.operands);
-    judge_environment(walker, &assigned);
-    walker.words(words, call.stdin.clone())
 }
 
-fn switch_user(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    walker.findings.ask(rules::ELEVATE, format!("{} gives the rights of another user", call.name));
-    for source in parsed.values(&["c"]).map(str::to_owned).collect::<Vec<_>>() {
-        walker.apart(|walker| walker.script(&source, &call.stdin));
+fn edited_by_root(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    if let Some(wrapper) = tables::wrapper("sudoedit") {
+        let opened = open(walker, wrapper, &call.args);
+        own_words(walker, wrapper, &opened, &call.stdin);
+        opened.rest.iter().for_each(|path| walker.write(path));
     }
-    let rest: Vec<String> = match call.name.as_str() {
-        // `su - user -c 'command'`.
-        "su" => {
-            let rest = super::options::parse("c,command=S", &parsed.operands);
-            for source in rest.values(&["c"]) {
-                walker.apart(|walker| walker.script(source, &call.stdin));
-            }
-            Vec::new()
-        }
-        "gosu" | "su-exec" | "machinectl" => parsed.operands.get(1..).unwrap_or_default().to_vec(),
-        _ => parsed.operands.clone(),
-    };
-    walker.words(rest, call.stdin.clone());
     Stream::unknown()
+}
+
+fn elevated(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let Some(wrapper) = tables::wrapper(&call.name) else { return Stream::unknown() };
+    let opened = open(walker, wrapper, &call.args);
+    if opened.given.iter().any(|(option, _, _)| matches!(*option, "-e" | "--edit")) {
+        return edited_by_root(walker, call, parsed);
+    }
+    let told = own_words(walker, wrapper, &opened, &call.stdin);
+    run(walker, wrapper, opened, told, &call.stdin)
+}
+
+/// `su user -c command`; what stands behind the user is given to a shell. `runuser -u user command` runs it.
+fn switch_user(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    let Some(wrapper) = tables::wrapper(&call.name) else { return Stream::unknown() };
+    let opened = open(walker, wrapper, &call.args);
+    let told = own_words(walker, wrapper, &opened, &call.stdin);
+    if opened.given.iter().any(|(option, _, _)| matches!(*option, "-u" | "--user")) && call.name == "runuser" {
+        return run(walker, wrapper, opened, told, &call.stdin);
+    }
+    // Without a user the first word may be the program.
+    if opened.rest.first().is_some_and(|word| find_like(word).is_some()) {
+        walker.apart(|walker| walker.words(opened.rest.clone(), call.stdin.clone()));
+    }
+    let shell = told.program.first().cloned().unwrap_or_else(|| String::from("sh"));
+    if opened.rest.len() > 1 || shell != "sh" {
+        let mut words = vec![shell];
+        words.extend(opened.rest.into_iter().skip(1));
+        walker.apart(|walker| walker.words(words, call.stdin.clone()));
+    } else if call.stdin.present {
+        interpreters::run_stream(walker, &call.stdin);
+    }
+    Stream::unknown()
+}
+
+fn direnv(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    match (call.args.first().map(String::as_str), tables::wrapper("direnv exec")) {
+        (Some("exec"), Some(wrapper)) => see_through(walker, wrapper, &call.args[1..], &call.stdin),
+        (Some("version" | "help"), _) => Stream::unknown(),
+        _ => {
+            walker.findings.ask(rules::RUN_CODE, "direnv runs the folder's .envrc, or lets it run later");
+            super::loose_arguments(walker, &call.args);
+            Stream::unknown()
+        }
+    }
+}
+
+/// A tool that runs a program among what else it does: `uv run rm x`, `npm exec -- rm x`. It is asked about already, so a program
+/// that nobody knows adds nothing.
+pub(super) fn runner(walker: &mut Walker, call: &Call) {
+    let words: Vec<&str> = call.args.iter().map(String::as_str).collect();
+    let two = words
+        .windows(2)
+        .enumerate()
+        .find_map(|(at, pair)| Some((tables::wrapper(&format!("{} {} {}", call.name, pair[0], pair[1]))?, at + 2)));
+    let one = || {
+        words
+            .iter()
+            .enumerate()
+            .find_map(|(at, word)| Some((tables::wrapper(&format!("{} {word}", call.name))?, at + 1)))
+    };
+    let none = || Some((tables::wrapper(&call.name)?, 0));
+    let Some((wrapper, at)) = two.or_else(one).or_else(none) else { return };
+    let opened = open(walker, wrapper, &call.args[at..]);
+    let told = own_words(walker, wrapper, &Opened { unknown: Vec::new(), ..opened.clone() }, &call.stdin);
+    let name = told.program.first().or_else(|| opened.rest.first());
+    if name.is_some_and(|name| find_like(name.rsplit('/').next().unwrap_or(name)).is_some()) {
+        walker.apart(|walker| run(walker, wrapper, opened, told, &call.stdin));
+    }
 }
 
 /// The items that `xargs` and `parallel` read from standard input, or one unknown item.
@@ -192,13 +241,21 @@ fn items(stdin: &Stream) -> Vec<String> {
     }
 }
 
-fn xargs(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    let mut words = parsed.operands.clone();
+fn xargs(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    let Some(wrapper) = tables::wrapper("xargs") else { return Stream::unknown() };
+    let opened = open(walker, wrapper, &call.args);
+    if own_words(walker, wrapper, &opened, &call.stdin).stops {
+        return Stream::unknown();
+    }
+    let mut words = opened.rest.clone();
     if words.is_empty() {
         words.push(String::from("echo"));
     }
-    let placeholder =
-        parsed.value(&["I"]).map(str::to_owned).or_else(|| parsed.has(&["i", "replace"]).then(|| String::from("{}")));
+    let placeholder = opened
+        .given
+        .iter()
+        .find(|(option, _, _)| matches!(*option, "-I" | "-J" | "-i" | "--replace"))
+        .map(|(_, _, values)| values.first().cloned().unwrap_or_else(|| String::from("{}")));
     let items = items(&call.stdin);
     match placeholder {
         Some(mark) if !mark.is_empty() => {
@@ -216,14 +273,18 @@ fn xargs(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     }
 }
 
-fn parallel(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+fn parallel(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    let Some(wrapper) = tables::wrapper(&call.name) else { return Stream::unknown() };
+    let opened = open(walker, wrapper, &call.args);
+    own_words(walker, wrapper, &opened, &call.stdin);
+    let words = &opened.rest;
     let is_mark = |word: &String| matches!(word.as_str(), ":::" | "::::" | ":::+" | "::::+");
-    let cut = parsed.operands.iter().position(is_mark).unwrap_or(parsed.operands.len());
-    let mut command: Vec<String> = parsed.operands[..cut].to_vec();
-    let values: Vec<String> = if cut == parsed.operands.len() {
+    let cut = words.iter().position(is_mark).unwrap_or(words.len());
+    let mut command: Vec<String> = words[..cut].to_vec();
+    let values: Vec<String> = if cut == words.len() {
         items(&call.stdin)
     } else {
-        parsed.operands[cut..].iter().filter(|word| !is_mark(word)).cloned().collect()
+        words[cut..].iter().filter(|word| !is_mark(word)).cloned().collect()
     };
     if command.is_empty() {
         // Each value is a command line of its own.
@@ -239,10 +300,13 @@ fn parallel(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         // parallel gives the joined words to a shell.
         let command: Vec<String> =
             command.iter().map(|word| word.replace("{.}", "{}").replace("{/}", "{}").replace("{//}", "{}")).collect();
-        if let [source, _] = command.as_slice()
+        if let [source] | [source, _] = command.as_slice()
             && source.contains(' ')
         {
-            let source = format!("{source} ${{_item}}");
+            let source = match command.len() {
+                1 => source.replace("{}", "${_item}"),
+                _ => format!("{source} ${{_item}}"),
+            };
             walker.apart(|walker| {
                 walker.variables.insert(String::from("_item"), value.clone());
                 walker.script(&source, &Stream::default());
@@ -254,25 +318,21 @@ fn parallel(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream::unknown()
 }
 
-fn watched(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    if call.name == "watch" {
-        let source = parsed.operands.join(" ");
-        walker.apart(|walker| walker.script(&source, &Stream::default()));
-    } else {
-        walker.words(parsed.operands.clone(), Stream::default());
+fn recorded(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    let Some(wrapper) = tables::wrapper("script") else { return Stream::unknown() };
+    let opened = open(walker, wrapper, &call.args);
+    if own_words(walker, wrapper, &opened, &call.stdin).stops {
+        return Stream::unknown();
     }
-    Stream::unknown()
-}
-
-fn multi_call(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
-    walker.words(call.args.clone(), call.stdin.clone())
-}
-
-fn recorded(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
-    for path in &parsed.operands {
-        walker.write(path);
+    let runs = opened.given.iter().any(|(_, effect, _)| *effect == Effect::Shell);
+    match opened.rest.split_first() {
+        Some((file, words)) => {
+            walker.write(file);
+            walker.apart(|walker| walker.words(words.to_vec(), call.stdin.clone()));
+        }
+        None => walker.write("typescript"),
     }
-    if !parsed.has(&["c"]) {
+    if !runs && opened.rest.len() < 2 {
         walker.findings.ask(rules::RUN_CODE, "an interactive shell would be started");
     }
     Stream::unknown()
@@ -312,6 +372,24 @@ fn change_folder(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
 fn change_back(walker: &mut Walker, _: &Call, _: &Parsed) -> Stream {
     walker.cwd = UNKNOWN.to_string();
     Stream::of("")
+}
+
+/// A tool that hands a program to another machine behind a word of its own: `lxc exec name program`.
+pub(super) fn remote(walker: &mut Walker, call: &Call) {
+    let behind = |(at, word): (usize, &String)| Some((tables::wrapper(&format!("{} {word}", call.name))?, at + 1));
+    let Some((wrapper, at)) = call.args.iter().enumerate().take(6).find_map(behind) else { return };
+    let opened = open(walker, wrapper, &call.args[at..]);
+    own_words(walker, wrapper, &opened, &call.stdin);
+    within(walker, opened.rest);
+}
+
+/// A program that runs in a container, with its words as they are. One that nobody knows adds nothing, since what runs in a
+/// container is asked about.
+pub(super) fn within(walker: &mut Walker, words: Vec<String>) {
+    let name = words.first().map_or("", String::as_str);
+    if find_like(name.rsplit('/').next().unwrap_or(name)).is_some() {
+        walker.apart(|walker| walker.words(words, Stream::default()));
+    }
 }
 
 /// A wrapper of the shell's own kind: `ssh host command` and `docker exec` hand a command to another machine.

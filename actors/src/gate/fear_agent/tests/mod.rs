@@ -1,6 +1,10 @@
 mod fixtures;
+mod grants;
+mod options;
 mod own;
 mod seen_through;
+mod walls;
+mod wrappers;
 
 use std::collections::BTreeMap;
 

@@ -63,6 +63,8 @@ fn file_tools_neither_write_nor_delete_nor_move_its_configuration_and_do_not_rea
         ("write_file", json!({"path": ".local/state/maxim/latch.json", "content": ""})),
         ("read_file", json!({"path": ".local/state/maxim/daemon.json"})),
         ("read_file", json!({"path": ".local/state/maxim"})),
+        ("read_file", json!({"path": ".local/state/maxim/token"})),
+        ("read_file", json!({"path": "~/.local/state/maxim/token"})),
         ("delete_file", json!({"path": ".local", "recursive": true})),
         ("execute_python", json!({"code": "open('maxim.toml', 'w').write('x')"})),
         ("execute_python", json!({"code": "p = 'maxim.toml'\nopen(p, 'w').write('x')"})),
@@ -112,6 +114,8 @@ fn no_shell_command_changes_them() {
         "git mv x.toml maxim.toml",
         "git mv sub/maxim.toml .",
         "cat ~/.local/state/maxim/daemon.json",
+        "cat ~/.local/state/maxim/token",
+        "cp .local/state/maxim/token y",
         "sh -c 'echo x > maxim.toml'",
         "x=maxim.toml; echo y > $x",
     ];

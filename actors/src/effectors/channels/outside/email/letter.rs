@@ -1,12 +1,14 @@
 //! What a letter says to the brain: who wrote, whether that can be believed, and the new words in it.
 
 use mail_parser::{Message, MessageParser};
+use maxim_bus::bounds::{MESSAGE_ID, PROVIDER_ID, SUBJECT, digest};
 
 use super::super::Arrived;
 use super::Vouching;
+use super::results::Results;
 
 /// Longest subject that goes with a letter's name, in characters.
-const SUBJECT: usize = 120;
+const SUBJECT_LENGTH: usize = 120;
 
 /// A letter after reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,11 +39,22 @@ pub(super) fn read(raw: &[u8], own: &str, vouching: &Vouching, stops: impl Fn(&s
             return ignored(why);
         }
     }
-    let subject: String =
-        message.subject().unwrap_or_default().chars().filter(|c| !c.is_control()).take(SUBJECT).collect();
-    let provider_id = message.message_id().map(|id| format!("{id} {subject}").trim_end().to_owned());
+    let provider_id = message.message_id().map(|id| name_of(id, message.subject().unwrap_or_default()));
     let is_vouched = is_vouched(&message, sender, vouching);
-    Letter::Message(Arrived { sender: sender.to_lowercase(), body, provider_id, is_vouched, is_signed: false })
+    match Arrived::new(&sender.to_lowercase(), &body, provider_id.as_deref()) {
+        Ok(arrived) => Letter::Message(arrived.vouched(is_vouched)),
+        Err(why) => Letter::Ignored(why.to_string()),
+    }
+}
+
+/// A letter's Message-ID, or its digest where that is too long, and what fits of its subject behind it.
+fn name_of(id: &str, subject: &str) -> String {
+    // A blank ends the id where an answer looks for it.
+    let is_plain = id.len() <= MESSAGE_ID.limit && id.bytes().all(|byte| byte.is_ascii_graphic());
+    let id = if is_plain { id.to_owned() } else { digest(id) };
+    let room = SUBJECT.limit.min(PROVIDER_ID.limit - id.len() - 1);
+    let subject: String = subject.chars().filter(|c| !c.is_control()).take(SUBJECT_LENGTH).collect();
+    format!("{id} {}", &subject[..subject.floor_char_boundary(room)]).trim_end().to_owned()
 }
 
 /// Why nobody sits behind a letter (RFC 3834, and what mailing lists and answering machines say of themselves).
@@ -69,36 +82,24 @@ fn automatic(message: &Message<'_>) -> Option<&'static str> {
 }
 
 /// Whether the From can be believed. Only the topmost line of the trusted server counts: those below may be the sender's own.
+/// Where one of those says something of DMARC in the server's name too, nothing is believed.
 fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool {
     let name = match vouching {
         Vouching::Nobody => return false,
         Vouching::From => return true,
         Vouching::Server(name) => name,
     };
-    let results = message.headers_raw().find(|(known, _)| known.eq_ignore_ascii_case("Authentication-Results"));
-    let Some((_, results)) = results else { return false };
-    let (Some((server, checks)), Some((_, domain))) = (results.split_once(';'), sender.rsplit_once('@')) else {
-        return false;
-    };
-    let server = server.split_whitespace().next().unwrap_or_default();
-    // What stands in brackets is a remark, and may be the sender's words.
-    let mut plain = String::new();
-    let mut depth = 0_usize;
-    for c in checks.chars() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            c if depth == 0 => plain.push(c.to_ascii_lowercase()),
-            _ => {}
-        }
-    }
-    let passed = plain.split(';').any(|check| {
-        let mut words = check.split_whitespace();
-        words.next() == Some("dmarc=pass")
-            && words
-                .any(|word| word.strip_prefix("header.from=").is_some_and(|from| from == domain.to_ascii_lowercase()))
-    });
-    server.eq_ignore_ascii_case(name) && passed
+    // Of two From, or two addresses in one, servers may have checked the other.
+    let headers =
+        |name: &'static str| message.headers_raw().filter(move |(known, _)| known.trim().eq_ignore_ascii_case(name));
+    let is_one = message.from().is_some_and(|from| from.iter().count() == 1) && headers("From").count() == 1;
+    let Some((_, domain)) = sender.rsplit_once('@').filter(|_| is_one) else { return false };
+    let mut all = headers("Authentication-Results").map(|(_, value)| Results::read(value));
+    let Some(Some(top)) = all.next() else { return false };
+    let is_trusted = |results: &Results| results.server.eq_ignore_ascii_case(name);
+    is_trusted(&top)
+        && top.passes("dmarc", "header.from", domain)
+        && !all.flatten().any(|below| is_trusted(&below) && below.says("dmarc"))
 }
 
 /// What is new in an answer: up to the quoted letter or the signature.
@@ -168,6 +169,38 @@ mod tests {
         let own = format!("From: {OWN}\r\n\r\nhello");
         assert!(matches!(read(own.as_bytes(), OWN, &Vouching::From, |_| false), Letter::Ignored(_)));
         assert!(matches!(read(b"\r\n\r\n", OWN, &Vouching::From, |_| false), Letter::Ignored(_)));
+    }
+
+    #[test]
+    fn long_names_of_letters_stay_apart_and_a_long_sender_is_left_alone() {
+        let named = |id: &str| {
+            let raw =
+                format!("From: a@example.org\r\nMessage-ID: <{id}>\r\nSubject: {}\r\n\r\nhello", "é".repeat(5000));
+            arrived(read(raw.as_bytes(), OWN, &Vouching::From, |_| false)).provider_id.expect("a name")
+        };
+        let long = "x".repeat(1_000_000);
+        let (one, two) = (named(&format!("{long}1@example.org")), named(&format!("{long}2@example.org")));
+        assert!(one != two && one.len() <= PROVIDER_ID.limit && one.starts_with("sha256:"), "{one}");
+        assert!(named("m1@example.org").starts_with("m1@example.org ééé"));
+        let raw = format!("From: {long}@example.org\r\n\r\nhello");
+        assert!(matches!(read(raw.as_bytes(), OWN, &Vouching::From, |_| false), Letter::Ignored(_)));
+    }
+
+    #[test]
+    fn of_several_senders_or_several_lines_of_the_server_none_is_believed() {
+        let server = Vouching::Server("mx.example.org".into());
+        let good = "Authentication-Results: mx.example.org; dmarc=pass header.from=example.org\r\n";
+        let vouched = |headers: &str| match letter_by(&server, headers, "hello") {
+            Letter::Message(arrived) => arrived.is_vouched,
+            Letter::Ignored(why) => panic!("ignored: {why}"),
+        };
+        assert!(vouched(good));
+        assert!(!vouched(&format!("{good}{good}")), "one of them is the sender's");
+        assert!(!vouched(&format!("{good}From: anna@evil.example\r\n")));
+        assert!(vouched(&format!("{good}Authentication-Results: mx.evil.example; dmarc=fail header.from=x\r\n")));
+        assert!(!vouched(&format!("Authentication-Results: mx.evil.example; none\r\n{good}")), "only the topmost");
+        let two = format!("From: anna@example.org, bo@evil.example\r\n{good}\r\nhello");
+        assert!(!arrived(read(two.as_bytes(), OWN, &server, |_| false)).is_vouched);
     }
 
     #[test]

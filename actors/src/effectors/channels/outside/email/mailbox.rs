@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_imap::error::Error;
 use async_imap::{Client, Session};
 use futures_util::TryStreamExt;
+use maxim_bus::bounds::LETTER;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
@@ -22,7 +23,7 @@ const LOOK: Duration = Duration::from_secs(3);
 /// Letters that are left for later at most.
 const LEFT: usize = 1000;
 /// A larger letter isn't fetched, in bytes.
-const LARGEST: u32 = 4 << 20;
+const LARGEST: u32 = LETTER.limit as u32;
 
 /// Letters over the rate, by their number in the mailbox, and when each is looked at again.
 type Left = BTreeMap<u32, Instant>;

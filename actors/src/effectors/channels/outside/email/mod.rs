@@ -5,6 +5,7 @@
 
 mod letter;
 mod mailbox;
+mod results;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,0 +1,214 @@
+//! How much a call has written, looked at while it runs.
+//!
+//! No kernel bounds the bytes of all files of a process tree. What shrinks at once, whoever writes and however short it
+//! lives, is the free space of the file system; that is looked at often, and costs next to nothing. When it has shrunk by
+//! more than the bound, the files that are new there are added up, because others write too. And what living processes have
+//! handed to disks is added up by their own accounts, which shows who writes the same file over and over.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use maxim_bus::clock::Stopwatch;
+
+use super::processes;
+
+/// How often the free space is looked at.
+pub(super) const OFTEN: Duration = Duration::from_millis(100);
+/// How many looks at the free space make one at the accounts of the processes.
+const SELDOM: u32 = 10;
+/// `st_blocks` counts these (stat(2)).
+const BLOCK: u64 = 512;
+/// How long new files may be looked for. Who has made so many that it takes longer is over the bound.
+const LOOKING: Duration = Duration::from_secs(2);
+/// New files and folders of one call.
+const FILES_MAX: u64 = 1_000_000;
+
+/// Watches over what one call writes.
+#[derive(Debug)]
+pub(super) struct DiskWatch {
+    most: u64,
+    places: Vec<Place>,
+    /// When it began, as files tell their changes: seconds.
+    since: i64,
+    looks: u32,
+    /// Bytes handed to disks, by each process that was seen.
+    handed: BTreeMap<u32, u64>,
+}
+
+#[derive(Debug)]
+struct Place {
+    folders: Vec<PathBuf>,
+    device: u64,
+    free: Free,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Free {
+    bytes: u64,
+    files: u64,
+}
+
+impl DiskWatch {
+    /// At most `most` bytes in all.
+    pub(super) fn begin(folders: &[&Path], most: u64) -> Self {
+        let mut places: Vec<Place> = Vec::new();
+        for folder in folders {
+            // What isn't there can't be filled.
+            let (Ok(meta), Some(free)) = (fs::metadata(folder), free(folder)) else { continue };
+            match places.iter_mut().find(|place| place.device == meta.dev()) {
+                Some(place) => place.folders.push((*folder).to_owned()),
+                None => places.push(Place { folders: vec![(*folder).to_owned()], device: meta.dev(), free }),
+            }
+        }
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        Self { most, places, since, looks: 0, handed: BTreeMap::new() }
+    }
+
+    /// Says how the bound is passed, once it is.
+    pub(super) fn look(&mut self, leader: u32, mark: &str) -> Option<String> {
+        self.looks += 1;
+        let full: Vec<usize> = (0..self.places.len()).filter(|at| self.has_shrunk(&self.places[*at])).collect();
+        let by_accounts = self.looks.is_multiple_of(SELDOM);
+        if full.is_empty() && !by_accounts {
+            return None;
+        }
+        let pids: Vec<u32> = processes::of_call(leader, mark, &[]).iter().map(|process| process.pid).collect();
+        for at in full {
+            let new = New::of(&self.places[at], self.since, &pids, self.most);
+            if let Some(why) = new.told(self.most, &self.places[at].folders[0]) {
+                return Some(why);
+            }
+            // Others have filled it. From here on.
+            if let Some(free) = free(&self.places[at].folders[0]) {
+                self.places[at].free = Free { bytes: free.bytes + new.bytes, files: free.files + new.files };
+            }
+        }
+        if by_accounts {
+            self.handed.extend(pids.into_iter().filter_map(|pid| Some((pid, handed_to_disk(pid)?))));
+        }
+        let handed: u64 = self.handed.values().sum();
+        (handed > self.most).then(|| format!("it has written {handed} bytes, which is more than {}", self.bound()))
+    }
+
+    fn bound(&self) -> String {
+        format!("tools.disk_max = {} bytes", self.most)
+    }
+
+    fn has_shrunk(&self, place: &Place) -> bool {
+        free(&place.folders[0]).is_some_and(|now| {
+            place.free.bytes.saturating_sub(now.bytes) > self.most
+                || place.free.files.saturating_sub(now.files) > FILES_MAX
+        })
+    }
+
+    /// What is written from here on counts.
+    pub(super) fn again(&mut self) {
+        for place in &mut self.places {
+            if let Some(free) = free(&place.folders[0]) {
+                place.free = free;
+            }
+        }
+        self.handed.clear();
+    }
+}
+
+/// What has become new in a place.
+struct New {
+    bytes: u64,
+    files: u64,
+    /// It couldn't be looked at whole in the time that there is.
+    is_more: bool,
+}
+
+impl New {
+    fn of(place: &Place, since: i64, pids: &[u32], most: u64) -> Self {
+        let mut new = Self { bytes: 0, files: 0, is_more: false };
+        let mut seen = HashSet::new();
+        let watch = Stopwatch::start();
+        let is_new = |meta: &Metadata| meta.dev() == place.device && meta.ctime() >= since;
+        // What is open and has no name any more.
+        for pid in pids {
+            for open in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+                if let Ok(meta) = fs::metadata(open.path())
+                    && meta.is_file()
+                    && meta.nlink() == 0
+                    && is_new(&meta)
+                    && seen.insert(meta.ino())
+                {
+                    new.bytes += meta.blocks() * BLOCK;
+                }
+            }
+        }
+        let mut folders: Vec<PathBuf> = place.folders.clone();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let Ok(meta) = entry.metadata() else { continue };
+                if meta.is_dir() && meta.dev() == place.device {
+                    folders.push(entry.path());
+                }
+                if is_new(&meta) && seen.insert(meta.ino()) {
+                    new.bytes += meta.blocks() * BLOCK;
+                    new.files += 1;
+                }
+                new.is_more = watch.elapsed() > LOOKING;
+                if new.is_more || new.bytes > most || new.files > FILES_MAX {
+                    return new;
+                }
+            }
+        }
+        new
+    }
+
+    fn told(&self, most: u64, folder: &Path) -> Option<String> {
+        let folder = folder.display();
+        let bound = format!("tools.disk_max = {most} bytes");
+        if self.bytes > most {
+            return Some(format!("it has written {} bytes in {folder}, which is more than {bound}", self.bytes));
+        }
+        if self.files > FILES_MAX {
+            return Some(format!("it has made {} files in {folder}, which is more than {FILES_MAX}", self.files));
+        }
+        self.is_more.then(|| format!("while it ran the free space of {folder} has shrunk by more than {bound}"))
+    }
+}
+
+fn free(folder: &Path) -> Option<Free> {
+    let told = rustix::fs::statvfs(folder).ok()?;
+    Some(Free { bytes: told.f_bfree * told.f_frsize, files: told.f_ffree })
+}
+
+/// proc_pid_io(5). Those of other users tell nothing.
+fn handed_to_disk(pid: u32) -> Option<u64> {
+    let told = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    told.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_new_counts_and_what_was_there_does_not() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let device = fs::metadata(dir.path()).expect("there").dev();
+        let free = Free { bytes: 0, files: 0 };
+        let place = Place { folders: vec![dir.path().into()], device, free };
+        fs::create_dir(dir.path().join("sub")).expect("made");
+        fs::write(dir.path().join("sub/file"), vec![1; 1 << 20]).expect("written");
+        let since = fs::metadata(dir.path().join("sub/file")).expect("there").ctime();
+        let new = New::of(&place, since, &[], u64::MAX);
+        assert!(new.bytes >= 1 << 20 && new.files == 2, "{} {}", new.bytes, new.files);
+        assert!(new.told(1 << 30, dir.path()).is_none());
+        assert!(new.told(1 << 19, dir.path()).is_some_and(|why| why.contains("tools.disk_max = 524288 bytes")));
+        assert_eq!(New::of(&place, since + 1, &[], u64::MAX).bytes, 0);
+        let unlinked = tempfile::tempfile_in(dir.path()).expect("a file without a name");
+        unlinked.set_len(0).expect("set");
+        std::io::Write::write_all(&mut &unlinked, &vec![1; 1 << 20]).expect("written");
+        fs::remove_dir_all(dir.path().join("sub")).expect("removed");
+        assert!(New::of(&place, since, &[std::process::id()], u64::MAX).bytes >= 1 << 20, "it is open");
+    }
+}

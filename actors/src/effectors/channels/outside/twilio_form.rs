@@ -1,0 +1,341 @@
+//! What Twilio posts, read strictly.
+//!
+//! Twilio signs names and values one after the other, sorted, with nothing between them. So whoever has one signed text can
+//! cut it into other names and values, and the signature still fits. Each field therefore has its form, none is given twice,
+//! and what names the sender or the message stands nowhere but in its own field.
+
+use std::collections::BTreeMap;
+
+/// A form that is what Twilio can have meant.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    fields: BTreeMap<String, String>,
+    /// A field isn't known here, so the text may have been cut elsewhere: nobody is believed to have written it.
+    pub has_unknown: bool,
+}
+
+/// What a field may hold.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Two letters, and 32 hexadecimal digits.
+    Sid(&'static [&'static str]),
+    Party,
+    /// A number of at most so many digits.
+    Count(usize),
+    /// Letters, digits and a few signs: an enumeration of Twilio's.
+    Word,
+    /// Letters and what stands in names of places.
+    Place,
+    Url,
+    /// What a person wrote or said.
+    Words,
+}
+
+/// Longest value of all but words, in bytes.
+const VALUE: usize = 512;
+
+/// The fields of its messages and calls, as they are documented. A number may follow the name (`MediaUrl0`).
+const FIELDS: &[(&str, Kind)] = &[
+    ("MessageSid", Kind::Sid(&["SM", "MM"])),
+    ("SmsSid", Kind::Sid(&["SM", "MM"])),
+    ("SmsMessageSid", Kind::Sid(&["SM", "MM"])),
+    ("OriginalRepliedMessageSid", Kind::Sid(&["SM", "MM"])),
+    ("CallSid", Kind::Sid(&["CA"])),
+    ("ParentCallSid", Kind::Sid(&["CA"])),
+    ("MessagingServiceSid", Kind::Sid(&["MG"])),
+    ("ApplicationSid", Kind::Sid(&["AP"])),
+    ("StirPassportToken", Kind::Words),
+    ("AccountSid", Kind::Word),
+    ("From", Kind::Party),
+    ("To", Kind::Party),
+    ("Caller", Kind::Party),
+    ("Called", Kind::Party),
+    ("ForwardedFrom", Kind::Party),
+    ("CalledVia", Kind::Party),
+    ("OriginalRepliedMessageSender", Kind::Party),
+    ("WaId", Kind::Count(15)),
+    ("NumMedia", Kind::Count(2)),
+    ("NumSegments", Kind::Count(3)),
+    ("Duration", Kind::Count(6)),
+    ("CallDuration", Kind::Count(6)),
+    ("FromZip", Kind::Place),
+    ("FromCity", Kind::Place),
+    ("FromState", Kind::Place),
+    ("FromCountry", Kind::Place),
+    ("ToZip", Kind::Place),
+    ("ToCity", Kind::Place),
+    ("ToState", Kind::Place),
+    ("ToCountry", Kind::Place),
+    ("CallerZip", Kind::Place),
+    ("CallerCity", Kind::Place),
+    ("CallerState", Kind::Place),
+    ("CallerCountry", Kind::Place),
+    ("CalledZip", Kind::Place),
+    ("CalledCity", Kind::Place),
+    ("CalledState", Kind::Place),
+    ("CalledCountry", Kind::Place),
+    ("ApiVersion", Kind::Word),
+    ("SmsStatus", Kind::Word),
+    ("CallStatus", Kind::Word),
+    ("MediaContentType", Kind::Word),
+    ("MediaUrl", Kind::Url),
+    ("Body", Kind::Words),
+    ("SpeechResult", Kind::Words),
+    ("ProfileName", Kind::Words),
+    ("ChannelMetadata", Kind::Words),
+    ("AddOns", Kind::Words),
+    ("ButtonText", Kind::Words),
+    ("ButtonPayload", Kind::Words),
+    ("Address", Kind::Words),
+    ("Label", Kind::Words),
+];
+
+/// More fields, whose values are words of Twilio's.
+const ENUMERATIONS: &[&str] = &[
+    "MessageStatus",
+    "Direction",
+    "Confidence",
+    "Language",
+    "ChannelPrefix",
+    "MessageType",
+    "StirVerstat",
+    "StirStatus",
+    "ReferralNumMedia",
+    "Latitude",
+    "Longitude",
+    "Digits",
+];
+
+/// Names that say who wrote and which message it is.
+const NAMING: [&str; 3] = ["From", "MessageSid", "CallSid"];
+
+impl Form {
+    /// Out of the body of a request.
+    ///
+    /// # Errors
+    /// A field is given twice, or isn't what Twilio gives.
+    pub fn read(body: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(body).map_err(|_| "the body is no form: it isn't UTF-8".to_owned())?;
+        let (mut fields, mut has_unknown) = (BTreeMap::new(), false);
+        for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
+            let (name, value) = (name.into_owned(), value.into_owned());
+            let shown = || name.chars().filter(|c| !c.is_control()).take(40).collect::<String>();
+            match kind_of(&name) {
+                Some(kind) if !value.is_empty() && !kind.fits(&value) => {
+                    return Err(format!("the field {} has not the form that Twilio gives it", shown()));
+                }
+                Some(_) => {}
+                None if is_name(&name) => has_unknown = true,
+                None => return Err(format!("{:?} is no name of a field of Twilio's", shown())),
+            }
+            if name_within(&name, &value) {
+                return Err(format!("the field {} holds what names a sender or a message", shown()));
+            }
+            if fields.insert(name.clone(), value).is_some() {
+                return Err(format!("the form has the field {} twice", shown()));
+            }
+        }
+        let form = Self { fields, has_unknown };
+        let message = form.field("MessageSid");
+        for other in ["SmsSid", "SmsMessageSid"] {
+            if form.field(other).is_some_and(|sid| Some(sid) != message) {
+                return Err(format!("{other} isn't the MessageSid"));
+            }
+        }
+        if message.is_some() && form.field("CallSid").is_some() {
+            return Err("the form is of a message and of a call".to_owned());
+        }
+        Ok(form)
+    }
+
+    /// A field that isn't empty.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+fn kind_of(name: &str) -> Option<Kind> {
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let known =
+        |wanted: &str| wanted == name || (wanted == bare && bare.starts_with("Media") && name.len() < bare.len() + 3);
+    let found = FIELDS.iter().find(|(field, _)| known(field)).map(|(_, kind)| *kind);
+    found.or_else(|| ENUMERATIONS.contains(&name).then_some(Kind::Word))
+}
+
+/// As Twilio names its fields.
+fn is_name(name: &str) -> bool {
+    name.len() <= 64
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+impl Kind {
+    fn fits(self, value: &str) -> bool {
+        let all = |fits: fn(char) -> bool| value.len() <= VALUE && value.chars().all(fits);
+        match self {
+            Self::Sid(kinds) => is_sid(value, kinds),
+            Self::Party => is_party(value),
+            Self::Count(digits) => value.len() <= digits && value.bytes().all(|byte| byte.is_ascii_digit()),
+            Self::Word => {
+                all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ';' | '=' | ' ' | '#' | '*'))
+            }
+            Self::Place => all(|c| c.is_alphanumeric() || matches!(c, ' ' | '.' | '-' | '\'' | ',' | '/')),
+            Self::Url => value.starts_with("https://") && all(|c| c.is_ascii_graphic()),
+            Self::Words => true,
+        }
+    }
+}
+
+fn is_sid(text: &str, kinds: &[&str]) -> bool {
+    let is_hex = |rest: &str| rest.len() == 32 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    kinds.iter().any(|kind| text.strip_prefix(kind).is_some_and(is_hex))
+}
+
+/// A number (E.164) or short code, also of WhatsApp; a name that stands for a sender; a client or an address of SIP.
+fn is_party(text: &str) -> bool {
+    let text = ["whatsapp:", "messenger:", "rcs:"].iter().find_map(|kind| text.strip_prefix(kind)).unwrap_or(text);
+    let is_named = |rest: &str| {
+        (1..=120).contains(&rest.len())
+            && rest.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | '+' | ':'))
+    };
+    let is_word =
+        || text.len() <= 11 && !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ');
+    is_number(text) || is_word() || ["client:", "sip:"].iter().any(|kind| text.strip_prefix(kind).is_some_and(is_named))
+}
+
+/// E.164 with its plus, or a short code.
+pub(super) fn is_number(text: &str) -> bool {
+    let digits = |text: &str, from: usize, to: usize| {
+        (from..=to).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match text.strip_prefix('+') {
+        Some(rest) => digits(rest, 2, 15) && !rest.starts_with('0'),
+        None => digits(text, 3, 8),
+    }
+}
+
+/// Whether a field hides what names a sender or a message: in its value, in its own name, or where the two meet.
+fn name_within(name: &str, value: &str) -> bool {
+    let own = if NAMING.iter().any(|naming| name.ends_with(naming)) { name.len() } else { 0 };
+    let joined = format!("{name}{value}");
+    NAMING.iter().any(|naming| {
+        joined.match_indices(naming).any(|(at, _)| {
+            let end = at + naming.len();
+            end != own && follows(naming, &joined[end..])
+        })
+    })
+}
+
+fn follows(naming: &str, rest: &str) -> bool {
+    if naming != "From" {
+        return ["SM", "MM", "CA"].iter().any(|kind| rest.starts_with(kind));
+    }
+    let rest = rest.strip_prefix("whatsapp:").unwrap_or(rest);
+    let digits = rest.strip_prefix('+').unwrap_or(rest).bytes().take_while(u8::is_ascii_digit).count();
+    digits >= 3 || ["client:", "sip:"].iter().any(|kind| rest.starts_with(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SID: &str = "SM0123456789abcdef0123456789abcdef";
+    const CALL: &str = "CA0123456789abcdef0123456789abcdef";
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Form, String> {
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        Form::read(body.as_bytes())
+    }
+
+    /// A message as Twilio posts it.
+    fn usual<'a>() -> Vec<(&'a str, &'a str)> {
+        vec![
+            ("ToCountry", "US"),
+            ("ToState", "NC"),
+            ("SmsMessageSid", SID),
+            ("NumMedia", "0"),
+            ("ToCity", "St. Paul's"),
+            ("FromZip", "SW1A 1AA"),
+            ("SmsSid", SID),
+            ("FromState", ""),
+            ("SmsStatus", "received"),
+            ("FromCity", ""),
+            ("Body", "where is the key? From here"),
+            ("FromCountry", "GB"),
+            ("To", "+15550199"),
+            ("MessageSid", SID),
+            ("AccountSid", "AC0123456789abcdef0123456789abcdef"),
+            ("From", "+15550100"),
+            ("ApiVersion", "2010-04-01"),
+            ("NumSegments", "1"),
+            ("ToZip", ""),
+        ]
+    }
+
+    #[test]
+    fn what_twilio_posts_is_read() {
+        let form = read(&usual()).expect("well formed");
+        assert_eq!(
+            (form.field("From"), form.field("MessageSid"), form.has_unknown),
+            (Some("+15550100"), Some(SID), false)
+        );
+        let whatsapp =
+            [("From", "whatsapp:+15550100"), ("WaId", "15550100"), ("ProfileName", "Anna ☀"), ("MessageSid", SID)];
+        assert!(!read(&whatsapp).expect("well formed").has_unknown);
+        let media = [("NumMedia", "1"), ("MediaUrl0", "https://api.twilio.com/x"), ("MediaContentType0", "image/jpeg")];
+        assert!(!read(&media).expect("well formed").has_unknown);
+        let call = [
+            ("CallSid", CALL),
+            ("From", "12345"),
+            ("SpeechResult", "open it"),
+            ("Confidence", "0.9"),
+            ("Direction", "inbound"),
+        ];
+        assert!(!read(&call).expect("well formed").has_unknown);
+        assert!(read(&[("NewOfTwilios", "x"), ("From", "+15550100")]).expect("well formed").has_unknown);
+    }
+
+    #[test]
+    fn a_captured_text_cut_elsewhere_is_refused_or_nobodys() {
+        // The ends of ids moved, names that swallow the rest, ids in other letters, names twice.
+        for bad in [
+            vec![("MessageSid", "SM0123456789abcdef0123456789abcdefNumMedia0")],
+            vec![("MessageSid", "SM0123456789abcdef0123456789abcde")],
+            vec![("MessageSid", "SM0123456789ABCDEF0123456789ABCDEF")],
+            vec![("MessageSid", "CA0123456789abcdef0123456789abcdef")],
+            vec![("CallSid", "CA0123456789abcdef0123456789abcdefCallStatusringing")],
+            vec![("NumMedia", "0NumSegments1")],
+            vec![("From", "+15550100FromCity")],
+            vec![("From", "+15550100 ")],
+            vec![("From", "+0555")],
+            vec![("From", "15550100x555019900")],
+            vec![("From", "+15550100"), ("From", "+15550100")],
+            vec![("MessageSid", SID), ("SmsSid", "SMffffffffffffffffffffffffffffffff")],
+            vec![("MessageSid", SID), ("CallSid", CALL)],
+            vec![("", "x")],
+            vec![("Zürich", "x")],
+            vec![("door", " please")],
+            vec![("Open the", "door")],
+        ] {
+            assert!(read(&bad).is_err(), "{bad:?}");
+        }
+        // A stranger's words as the owner's: what really names the stranger must be in some other field.
+        let real = format!("From+19995550MessageSid{SID}NumMedia0");
+        for (name, value) in [
+            ("Zzz", real.as_str()),
+            ("FromCity", &real),
+            ("ProfileName", &real),
+            ("Body", &real),
+            ("ToCity", &real),
+            ("Zzz", "xFromwhatsapp:+19995550"),
+            ("Zzz", "Fromclient:anna"),
+            ("Zzz", "From12345"),
+            ("ZzzFrom", "+19995550"),
+            ("ZFrom12345MessageSid", SID),
+            ("ZzzFrom1", "9995550"),
+        ] {
+            let cut = [("Body", "open the door"), ("From", "+15550100"), ("MessageSid", SID), (name, value)];
+            assert!(read(&cut).map_or(true, |form| form.has_unknown && name == "ZzzFrom"), "{name}={value}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a program that only looks would run out of the folder that it looks at, by a table.
+
+use std::sync::LazyLock;
+
+use maxim_bus::signals::program_files::ProgramFile;
+
+use super::super::code::{self, Language};
+use super::super::options::Parsed;
+use super::super::shell::{Call, Stream, Walker};
+use super::super::verdict::{Findings, Verdict, rules};
+use super::makefile;
+
+struct Row {
+    programs: Vec<&'static str>,
+    here: Vec<&'static str>,
+    above: Vec<&'static str>,
+    judged: &'static str,
+}
+
+static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| rows(include_str!("beside.tsv")));
+
+fn rows(table: &'static str) -> Vec<Row> {
+    let lines = table.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    lines
+        .filter_map(|line| {
+            let mut columns = line.split('\t');
+            let (programs, files, judged) = (columns.next()?, columns.next()?, columns.next()?);
+            let (above, here): (Vec<_>, Vec<_>) = files.split(' ').partition(|name| name.starts_with('^'));
+            let above = above.into_iter().map(|name| &name[1..]).collect();
+            Some(Row { programs: programs.split(' ').collect(), here, above, judged })
+        })
+        .collect()
+}
+
+/// Options that name the folder in which a program works.
+const FOLDERS: &[&str] = &["C", "directory", "prefix", "cwd", "dir", "chdir", "working-dir", "project-directory"];
+
+pub(super) fn judge(walker: &mut Walker, call: &Call, parsed: &Parsed) {
+    for row in TABLE.iter().filter(|row| row.programs.contains(&call.name.as_str())) {
+        if row.judged == "python-names" && !looks_beside(call, parsed) {
+            continue;
+        }
+        let folders = std::iter::once(".").chain(parsed.values(FOLDERS)).map(str::to_owned).collect::<Vec<_>>();
+        for folder in folders {
+            let folder = if folder == "." { Some(walker.cwd.clone()) } else { walker.absolute(&folder) };
+            let Some(folder) = folder.filter(|folder| folder.starts_with('/')) else { continue };
+            for (names, upwards) in [(&row.here, false), (&row.above, true)] {
+                if names.is_empty() {
+                    continue;
+                }
+                let Some(found) = walker.beside(&folder, names, upwards) else { continue };
+                if let Some(why) = &found.fault {
+                    walker.findings.ask(
+                        rules::RUN_FILE,
+                        format!("what {} would run out of {folder} can't be told: {why}", call.name),
+                    );
+                }
+                judge_found(walker, call, row.judged, &found.files);
+            }
+        }
+    }
+}
+
+fn judge_found(walker: &mut Walker, call: &Call, judged: &'static str, files: &[ProgramFile]) {
+    let files: &[ProgramFile] = if judged == "makefile" { files.get(..1).unwrap_or_default() } else { files };
+    let (kind, keys) = judged.split_once(' ').unwrap_or((judged, ""));
+    for file in files {
+        let name = &call.name;
+        let ask = |walker: &mut Walker, why: String| walker.findings.ask(rules::RUN_FILE, why);
+        if kind == "any" {
+            ask(walker, format!("{name} would run {}", file.path));
+            continue;
+        }
+        if kind == "python-names" {
+            if let Some(module) = shadowed(&file.path, call) {
+                ask(walker, format!("{} would be run in place of Python's own {module}", file.path));
+            }
+            continue;
+        }
+        let Some(text) = &file.text else {
+            let why = file.fault.as_deref().unwrap_or("it is no text");
+            ask(walker, format!("{name} goes by {}, which can't be judged: {why}", file.path));
+            continue;
+        };
+        match kind {
+            "keys" | "paths" => {
+                if let Some(key) = keys.split(' ').find(|key| sets(text, key, kind == "paths")) {
+                    ask(walker, format!("{} sets {key}, so {name} would run something else", file.path));
+                }
+            }
+            "makefile" => makefile::judge(walker, text, &call.args),
+            "shell" => {
+                ask(walker, format!("{name} would run {}", file.path));
+                walker.apart(|walker| walker.script(text, &Stream::default()));
+            }
+            _ => {
+                let language = if kind == "ruby" { Language::Ruby } else { Language::JavaScript };
+                let text = without_packages(text);
+                if acts(walker, language, &text) {
+                    ask(walker, format!("{name} would run {}, which does more than set something", file.path));
+                }
+            }
+        }
+    }
+}
+
+/// Whether Python looks for modules in the folder: `-c`, `-m`, or a program by standard input.
+fn looks_beside(call: &Call, parsed: &Parsed) -> bool {
+    let is_safe = parsed.has(&["I", "P"]) || call.args.iter().any(|arg| arg == "-I" || arg == "-P");
+    !is_safe
+        && (parsed.has(&["c", "m"]) || parsed.operands.first().is_none_or(|path| path == "-") && call.stdin.present)
+}
+
+/// The module that a file beside the program would be taken for.
+fn shadowed<'a>(path: &'a str, call: &Call) -> Option<&'a str> {
+    static MODULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let lines = include_str!("python_modules.txt").lines().filter(|line| !line.starts_with('#'));
+        lines.flat_map(str::split_ascii_whitespace).collect()
+    });
+    let path = path.strip_suffix("/__init__.py").unwrap_or(path);
+    let name = path.rsplit('/').next()?.split('.').next()?;
+    let is_imported = call.args.iter().any(|arg| {
+        let words: Vec<&str> = arg.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        words.first() == Some(&name)
+            || words.windows(2).any(|pair| matches!(pair[0], "import" | "from") && pair[1] == name)
+    });
+    (MODULES.contains(&name) || is_imported).then_some(name)
+}
+
+/// Whether a line of a configuration file sets this key (to a path, where only that matters).
+fn sets(text: &str, key: &str, only_paths: bool) -> bool {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';']));
+    lines.into_iter().any(|line| {
+        line.match_indices(key).any(|(at, _)| {
+            let is_part = line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let rest = line[at + key.len()..].trim_start_matches(['"', '\'', ']', ' ', '\t']);
+            let value = match rest.strip_prefix(['=', ':']) {
+                Some(value) => value,
+                // `yarn-path "./x"`, and a section of that name.
+                None if rest.is_empty() && line.starts_with('[') && line.ends_with(']') => "/",
+                None if line[at + key.len()..].starts_with([' ', '\t']) && at == 0 => rest,
+                None => return false,
+            };
+            !is_part && (!only_paths || value.contains('/'))
+        })
+    })
+}
+
+/// Imports of installed packages are what a configuration is written with; those of files of the project stay.
+fn without_packages(text: &str) -> String {
+    let is_package = |line: &&str| {
+        let is_import =
+            ["import ", "const ", "let ", "var ", "source ", "gem ", "gemspec", "export default ", "module.exports"]
+                .iter()
+                .any(|word| line.trim_start().starts_with(word));
+        let imports = line.contains(" from ") || line.contains("require(") || line.trim_start().starts_with("import ");
+        let is_local = ["\"./", "'./", "\"../", "'../", "\"/", "'/", "child_process", "node:", "\"fs\"", "'fs'"]
+            .iter()
+            .any(|word| line.contains(word));
+        is_import && imports && !is_local
+    };
+    text.lines().filter(|line| !is_package(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether the code does more than compute, by the law for code on a command line.
+fn acts(walker: &mut Walker, language: Language, text: &str) -> bool {
+    let mut findings = Findings::new(walker.setting.mode);
+    let verdict = {
+        let mut inner = Walker::new(walker.setting, &mut findings);
+        inner.cwd.clone_from(&walker.cwd);
+        code::judge(&mut inner, language, text);
+        findings.verdict()
+    };
+    if verdict == Verdict::Block {
+        code::judge(walker, language, text);
+    }
+    verdict > Verdict::Allow
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_seen_where_it_is_set() {
+        for (text, key) in [
+            ("script-shell=/x", "script-shell"),
+            ("[MASTER]\ninit-hook = 'import os'", "init-hook"),
+            ("yarnPath: .yarn/x.cjs", "yarnPath"),
+            ("yarn-path \"./x\"", "yarn-path"),
+            ("build --run_under=./x", "run_under"),
+            ("{\"config\": {\"allow-plugins\": true}}", "plugins"),
+            ("[flake8:local-plugins]", "local-plugins"),
+        ] {
+            assert!(sets(text, key, false), "{text}");
+        }
+        for (text, key) in
+            [("# script-shell=/x", "script-shell"), ("registry=https://x/git", "git"), ("testpaths = x", "paths")]
+        {
+            assert!(!sets(text, key, false), "{text}");
+        }
+        assert!(sets("[build]\nrustc-wrapper = \"./w\"", "rustc-wrapper", true));
+        assert!(!sets("[build]\nrustc-wrapper = \"sccache\"", "rustc-wrapper", true));
+    }
+
+    #[test]
+    fn a_file_of_a_modules_name_is_run_in_its_place() {
+        let call = |args: &[&str]| Call {
+            name: "python".into(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            stdin: Stream::default(),
+        };
+        let json_tool = call(&["-m", "json.tool", "x.json"]);
+        assert_eq!(shadowed("/w/json.py", &json_tool), Some("json"));
+        assert_eq!(shadowed("/w/argparse/__init__.py", &json_tool), Some("argparse"));
+        assert_eq!(shadowed("/w/re.cpython-312.so", &json_tool), Some("re"));
+        assert_eq!(shadowed("/w/main.py", &json_tool), None);
+        assert_eq!(shadowed("/w/numpy.py", &call(&["-c", "import numpy as np"])), Some("numpy"));
+    }
+
+    #[test]
+    fn each_line_of_the_table_is_read() {
+        let lines =
+            include_str!("beside.tsv").lines().filter(|line| !line.starts_with('#') && !line.is_empty()).count();
+        assert_eq!(TABLE.len(), lines);
+    }
+}

@@ -1,0 +1,231 @@
+//! Makefiles: what runs while they are read, and the recipes that the wanted targets reach.
+
+use std::collections::BTreeSet;
+
+use super::super::shell::{Stream, Walker};
+use super::super::verdict::rules;
+use super::Text;
+
+/// Recipes that are looked at, at most.
+const RECIPES: usize = 400;
+
+/// A rule: its targets, what they need, and the lines that make them.
+#[derive(Default)]
+struct Rule {
+    targets: Vec<String>,
+    needs: Vec<String>,
+    lines: Vec<String>,
+}
+
+/// What make does with this text, for the targets among its arguments. That it runs is asked about elsewhere; here is found
+/// what would be blocked on a command line, and what runs even where nothing is to be made.
+pub(super) fn judge(walker: &mut Walker, text: &str, args: &[String]) {
+    if let Some(told) = runs_while_read(text) {
+        walker.findings.ask(rules::BUILD, format!("the makefile {told}"));
+    }
+    let text = text.replace("\\\n", " ");
+    judge_reading(walker, &text);
+    let is_dry = |arg: &String| {
+        let is_short = arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['n', 'q', 't']);
+        is_short || matches!(arg.as_str(), "--dry-run" | "--just-print" | "--recon" | "--question" | "--touch")
+    };
+    if args.iter().any(is_dry) {
+        return;
+    }
+    let rules_of = parse(&text);
+    let wanted: Vec<String> = args.iter().filter(|arg| !arg.starts_with('-') && !arg.contains('=')).cloned().collect();
+    for line in reached(&rules_of, &wanted).into_iter().take(RECIPES) {
+        let line = line.trim_start().trim_start_matches(['@', '-', '+', ' ', '\t']);
+        walker.apart(|walker| walker.script(&as_shell(line), &Stream::default()));
+    }
+}
+
+/// Whether something runs although nothing is to be made: while the file is read, or in lines that `-n` runs all the same.
+pub(super) fn runs_while_read(text: &str) -> Option<String> {
+    let text = text.replace("\\\n", " ");
+    for line in text.lines() {
+        let bare = line.trim_start();
+        if bare.starts_with('#') {
+            continue;
+        }
+        let told = if shell_calls(line).next().is_some() {
+            "runs a command by $(shell …)"
+        } else if !line.starts_with('\t')
+            && line.split_once("!=").is_some_and(|(name, _)| !name.contains([':', '"', '$']))
+        {
+            "runs a command by !="
+        } else if line.starts_with('\t') && bare.trim_start_matches(['@', '-', ' ']).starts_with('+') {
+            "has a line that runs even so (+)"
+        } else if line.starts_with('\t') && (line.contains("$(MAKE)") || line.contains("${MAKE}")) {
+            "starts make again"
+        } else if line.contains("$(guile") || bare.starts_with("load ") || bare.starts_with("-load ") {
+            "loads code"
+        } else if ["include ", "-include ", "sinclude "].iter().any(|word| bare.starts_with(word))
+            && !line.starts_with('\t')
+        {
+            "includes other files, which make may make first"
+        } else if bare.starts_with("SHELL") && bare.contains('=') && !line.starts_with('\t') {
+            "names its own shell"
+        } else {
+            continue;
+        };
+        return Some(told.to_owned());
+    }
+    None
+}
+
+/// The commands of `$(shell …)`.
+fn shell_calls(text: &str) -> impl Iterator<Item = String> + '_ {
+    ["$(shell ", "${shell ", "$(shell\t"].into_iter().flat_map(move |word| {
+        text.match_indices(word).map(move |(at, _)| {
+            let inner = &text[at + word.len()..];
+            let mut depth = 1;
+            let end = inner.char_indices().find(|(_, c)| {
+                depth += i32::from(matches!(c, '(' | '{')) - i32::from(matches!(c, ')' | '}'));
+                depth == 0
+            });
+            inner[..end.map_or(inner.len(), |(at, _)| at)].to_owned()
+        })
+    })
+}
+
+fn judge_reading(walker: &mut Walker, text: &str) {
+    for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
+        for command in shell_calls(line) {
+            walker.findings.ask(rules::BUILD, "the makefile runs a command while it is read");
+            walker.apart(|walker| walker.script(&as_shell(&command), &Stream::default()));
+        }
+        if line.starts_with('\t') {
+            continue;
+        }
+        if let Some((_, command)) = line.split_once("!=") {
+            walker.apart(|walker| walker.script(&as_shell(command), &Stream::default()));
+        }
+        let bare = line.trim_start().trim_start_matches('-');
+        if let Some(files) = bare.strip_prefix("include ").or_else(|| bare.strip_prefix("sinclude ")) {
+            for path in files.split_whitespace().filter(|path| !path.contains(['$', '*'])) {
+                if let Text::Known(text) = walker.program_text(path) {
+                    walker.within(path, |walker| judge(walker, &text, &[]));
+                }
+            }
+        }
+    }
+}
+
+/// As the shell gets it: `$$` is a dollar, a variable of make is one whose value nobody knows.
+fn as_shell(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        rest = match after.chars().next() {
+            Some('$') => {
+                out.push('$');
+                &after[1..]
+            }
+            Some(open @ ('(' | '{')) => {
+                let close = if open == '(' { ')' } else { '}' };
+                out.push_str("${_made}");
+                after.find(close).map_or("", |at| &after[at + 1..])
+            }
+            Some(one) => {
+                out.push_str("${_made}");
+                &after[one.len_utf8()..]
+            }
+            None => "",
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+fn parse(text: &str) -> Vec<Rule> {
+    let mut all: Vec<Rule> = Vec::new();
+    for line in text.lines() {
+        if let Some(recipe) = line.strip_prefix('\t') {
+            if let Some(rule) = all.last_mut() {
+                rule.lines.push(recipe.to_owned());
+            }
+            continue;
+        }
+        let line = line.split('#').next().unwrap_or_default();
+        let Some((targets, needs)) = line.split_once(':') else { continue };
+        if needs.starts_with('=') || needs.starts_with(":=") || targets.contains('=') {
+            continue;
+        }
+        let (needs, recipe) = needs.split_once(';').map_or((needs, None), |(needs, recipe)| (needs, Some(recipe)));
+        let names = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        let lines = recipe.map(str::to_owned).into_iter().collect();
+        all.push(Rule { targets: names(targets), needs: names(needs.trim_start_matches(':')), lines });
+    }
+    all
+}
+
+/// The lines of the wanted targets and of what they need; of the first target where none is named.
+fn reached<'a>(all: &'a [Rule], wanted: &[String]) -> Vec<&'a String> {
+    let is_special = |name: &String| name.starts_with('.') && !name.contains('/');
+    let mut todo: Vec<String> = wanted.to_vec();
+    if todo.is_empty() {
+        let first = all.iter().flat_map(|rule| &rule.targets).find(|name| !is_special(name) && !name.contains('%'));
+        todo.extend(first.cloned());
+    }
+    let mut known = BTreeSet::new();
+    let mut lines = Vec::new();
+    while let Some(name) = todo.pop() {
+        if !known.insert(name.clone()) {
+            continue;
+        }
+        for rule in all.iter().filter(|rule| rule.targets.contains(&name)) {
+            todo.extend(rule.needs.iter().cloned());
+            lines.extend(&rule.lines);
+        }
+    }
+    // What a pattern makes, or a name that is put together, may be needed by any.
+    let loose = |rule: &&Rule| rule.targets.iter().any(|name| name.contains(['%', '$']));
+    lines.extend(all.iter().filter(loose).flat_map(|rule| &rule.lines));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_recipes_of_the_wanted_targets_are_reached() {
+        let text =
+            "all: a b\na:\n\techo a\nb: c\n\techo b\nc: ; echo c\ninstall:\n\tcp x /usr/bin\n%.o: %.c\n\tcc $<\n";
+        let all = parse(text);
+        let lines = |wanted: &[&str]| {
+            let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+            let mut lines: Vec<String> =
+                reached(&all, &wanted).into_iter().map(|line| line.trim().to_owned()).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(lines(&[]), ["cc $<", "echo a", "echo b", "echo c"]);
+        assert_eq!(lines(&["install"]), ["cc $<", "cp x /usr/bin"]);
+        assert_eq!(
+            as_shell("for f in $$x; do rm $(OUT)/$$f $@; done"),
+            "for f in $x; do rm ${_made}/$f ${_made}; done"
+        );
+    }
+
+    #[test]
+    fn what_runs_although_nothing_is_made_is_seen() {
+        for text in [
+            "X := $(shell id)",
+            "X != id",
+            "all:\n\t+echo x",
+            "all:\n\t$(MAKE) -C sub",
+            "-include gen.mk",
+            "SHELL = ./sh",
+        ] {
+            assert!(runs_while_read(text).is_some(), "{text}");
+        }
+        for text in ["all: a\n\techo $@\n", "X = 1\n# $(shell id)\nall:\n\tcc -o a a.c\n", "test:\n\t[ \"$$a\" != 1 ]"]
+        {
+            assert!(runs_while_read(text).is_none(), "{text}");
+        }
+    }
+}

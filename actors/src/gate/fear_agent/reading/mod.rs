@@ -1,0 +1,188 @@
+//! What a call would run out of files and streams, judged by the same law as what stands on its command line.
+//!
+//! The gate touches no disk: the walk says which texts it wants, the program reader brings them as a signal, and the walk is
+//! done again with them. Law: a text that can't be read, or that the same command writes first, is asked about; what a text
+//! does that is blocked on a command line is blocked; where a program of some language needs no question on a command line,
+//! it needs none in a file.
+//!
+//! ```text
+//! programs (which program takes its program from where: program_files.tsv) ─┐
+//! beside   (what a looking program runs beside itself: beside.tsv), git ────┼─ text / beside ─ wanted → reader → seen
+//! makefile (recipes that a target reaches) ─────────────────────────────────┘
+//! flow     (the room's side: asks, waits, fixes by digest, asks anew)
+//! ```
+
+mod beside;
+mod flow;
+mod git;
+mod makefile;
+mod programs;
+
+use maxim_bus::signals::program_files::{Found, ProgramFile, Wanted};
+use serde::{Deserialize, Serialize};
+
+pub use flow::Files;
+pub(super) use flow::{Judged, Wait};
+pub(super) use programs::{run_directly, with_programs};
+
+use super::globs;
+use super::paths::{Kind, UNKNOWN};
+use super::shell::Walker;
+
+/// Programs that change files which their words don't name one by one.
+const ARRANGES: &str =
+    "git hg svn patch tar bsdtar unzip unrar 7z 7za cpio rsync wget curl scp sftp gh ar unar zip mmv rename";
+
+/// Everything that was read for one call, in the order in which it was wanted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Seen {
+    pub found: Vec<Found>,
+}
+
+impl Seen {
+    pub fn answer(&self, wanted: &Wanted) -> Option<&Found> {
+        self.found.iter().find(|found| found.wanted == *wanted)
+    }
+
+    /// What was not answered is taken as not readable.
+    pub fn give_up(&mut self, wanted: Vec<Wanted>, why: &str) {
+        for wanted in wanted {
+            if self.answer(&wanted).is_none() {
+                self.found.push(Found { wanted, files: Vec::new(), fault: Some(why.into()) });
+            }
+        }
+    }
+}
+
+/// The reading of one walk.
+#[derive(Default)]
+pub(super) struct Reading<'a> {
+    seen: Option<&'a Seen>,
+    /// What isn't there yet.
+    pub wanted: Vec<Wanted>,
+    /// All that the walk looked for, there or not.
+    pub used: Vec<Wanted>,
+    /// Places that commands before have written.
+    written: Vec<String>,
+    /// A command before has written files by names that nobody knows.
+    arranged: bool,
+    /// Files whose text is being judged: one that runs itself is judged once.
+    open: Vec<String>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn of(seen: &'a Seen) -> Self {
+        Self { seen: Some(seen), ..Self::default() }
+    }
+}
+
+/// What is known of a file's text.
+#[derive(Debug)]
+pub(super) enum Text {
+    Known(String),
+    /// It is wanted now; the call is judged again when it is there.
+    Unread,
+    /// It isn't there.
+    Missing,
+    /// It can't be told, and why.
+    Unknown(String),
+}
+
+impl Walker<'_> {
+    /// As the kernel will take it: from the folder of the moment, links unread.
+    pub(super) fn absolute(&self, raw: &str) -> Option<String> {
+        let home = self.setting.home.to_string_lossy();
+        let path = match raw.strip_prefix("~/") {
+            Some(rest) => format!("{home}/{rest}"),
+            None if raw.starts_with('/') => raw.to_owned(),
+            None => format!("{}/{}", self.cwd, raw.strip_prefix("./").unwrap_or(raw)),
+        };
+        (!path.contains([UNKNOWN, '\0'])).then_some(path)
+    }
+
+    /// The text of a file that would be run.
+    pub(super) fn program_text(&mut self, raw: &str) -> Text {
+        if raw.is_empty() || globs::is_glob(raw) {
+            return Text::Unknown("which file it is is known only when it runs".into());
+        }
+        let Some(path) = self.absolute(raw) else {
+            return Text::Unknown("which file it is is known only when it runs".into());
+        };
+        let place = self.place(raw);
+        if matches!(place.kind, Kind::Secret | Kind::MaybeSecret | Kind::Device) || self.is_own_data(place.own) {
+            return Text::Unknown("it is not read".into());
+        }
+        if self.is_written(&path) || self.is_written(&place.path) {
+            return Text::Unknown("the same command writes it first".into());
+        }
+        let wanted = Wanted::Text { path };
+        let Some(found) = self.wants(&wanted) else { return Text::Unread };
+        match found {
+            Found { fault: Some(why), .. } => Text::Unknown(why.clone()),
+            Found { files, .. } => match files.first() {
+                None => Text::Missing,
+                Some(ProgramFile { text: Some(text), .. }) => Text::Known(text.clone()),
+                Some(file) => Text::Unknown(file.fault.clone().unwrap_or_else(|| "it is no text".into())),
+            },
+        }
+    }
+
+    /// Files of such names beside a program; nothing while they aren't known.
+    fn beside(&mut self, folder: &str, names: &[&str], upwards: bool) -> Option<Found> {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        self.wants(&Wanted::Beside { folder: folder.into(), names, upwards }).cloned()
+    }
+
+    fn wants(&mut self, wanted: &Wanted) -> Option<&Found> {
+        let reading = &mut self.reading;
+        if !reading.used.contains(wanted) {
+            reading.used.push(wanted.clone());
+        }
+        let found = reading.seen.and_then(|seen| seen.answer(wanted));
+        if found.is_none() && !reading.wanted.contains(wanted) {
+            reading.wanted.push(wanted.clone());
+        }
+        found
+    }
+
+    /// A place that this command changes before what comes after it.
+    pub(super) fn notes_write(&mut self, path: &str) {
+        if self.reading.written.len() < 256 {
+            self.reading.written.push(path.trim_end_matches('/').to_owned());
+        } else {
+            self.reading.arranged = true;
+        }
+    }
+
+    /// What comes after a program that unpacks, fetches or checks out runs files that nobody has seen.
+    pub(super) fn notes_program(&mut self, name: &str) {
+        self.reading.arranged |= ARRANGES.split(' ').any(|known| known == name);
+    }
+
+    fn is_written(&self, path: &str) -> bool {
+        self.reading.arranged
+            || self.reading.written.iter().any(|written| {
+                written == path
+                    || written.contains(UNKNOWN)
+                    || (globs::is_glob(written) && globs_over(written, path))
+                    || path.strip_prefix(written.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            })
+    }
+
+    /// Judges a text once, however often it runs itself.
+    fn within(&mut self, name: &str, judge: impl FnOnce(&mut Self)) {
+        let name = self.absolute(name).unwrap_or_else(|| name.to_owned());
+        if self.reading.open.contains(&name) || self.reading.open.len() > 8 {
+            return;
+        }
+        self.reading.open.push(name);
+        judge(self);
+        self.reading.open.pop();
+    }
+}
+
+/// Whether a written glob may stand for the path: by what precedes its first wildcard.
+fn globs_over(glob: &str, path: &str) -> bool {
+    let known = glob.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    path.starts_with(known)
+}

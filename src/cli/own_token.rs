@@ -1,0 +1,140 @@
+//! What a command shows to a daemon: the token of the configuration, or the daemon's own, which lies in its data folder.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::MetadataExt;
+
+use reqwest::Url;
+use rustix::process::geteuid;
+
+use super::{CliError, Exit, Global};
+use crate::config::Secret;
+use crate::data_folder::{DaemonNote, DataFolder, TokenKind};
+use crate::{loopback, token};
+
+/// What is shown, or what to do where nothing can be: a command that needs none works all the same.
+pub enum Shown {
+    Token(Secret),
+    /// The door is open, or none is known.
+    Nothing {
+        fix: String,
+    },
+}
+
+const CONFIGURED: &str = "set the daemon's token with MAXIM__HTTP__TOKEN or http.token_file";
+
+impl Shown {
+    fn nothing(fix: impl Into<String>) -> Self {
+        Self::Nothing { fix: fix.into() }
+    }
+
+    pub fn token(&self) -> Option<&Secret> {
+        match self {
+            Self::Token(secret) => Some(secret),
+            Self::Nothing { .. } => None,
+        }
+    }
+
+    /// What helps where the daemon didn't take it.
+    pub fn fix(&self) -> &str {
+        match self {
+            Self::Token(_) => CONFIGURED,
+            Self::Nothing { fix } => fix,
+        }
+    }
+}
+
+/// For the daemon at `base`; `named` where a person gave the address.
+///
+/// # Errors
+/// The token of the configuration can't serve; or another account listens where the daemon's own token would be sent.
+pub fn find(global: &Global, base: &Url, named: bool) -> Result<Shown, CliError> {
+    let configured = || Ok::<_, CliError>(global.load(Vec::new())?.settings.http.bearer()?);
+    let folder = global.data_folder();
+    let note = folder.as_ref().ok().and_then(|folder| DaemonNote::read(folder).ok().flatten());
+    let Some(((folder, note), address)) =
+        folder.ok().zip(note).filter(|(_, note)| !named || is_same_door(base, &note.url)).zip(of_loopback(base))
+    else {
+        // The own token is for the daemon of the data folder on this machine, and for nobody else.
+        return Ok(configured()?.map_or_else(|| Shown::nothing(CONFIGURED), Shown::Token));
+    };
+    match note.asks_for {
+        Some(TokenKind::Nothing) => Ok(Shown::nothing("see `maxim doctor`")),
+        Some(TokenKind::Configured) => Ok(configured()?.map_or_else(|| Shown::nothing(CONFIGURED), Shown::Token)),
+        Some(TokenKind::Own) => own(&folder, address),
+        None => match configured()? {
+            Some(secret) => Ok(Shown::Token(secret)),
+            None => own(&folder, address),
+        },
+    }
+}
+
+/// The token of the data folder, for whoever listens at the address, if that is the daemon's account.
+fn own(folder: &DataFolder, address: SocketAddr) -> Result<Shown, CliError> {
+    let path = folder.token();
+    let shown = path.display();
+    let (secret, owner) = match token::of_command(folder) {
+        Ok(Some(found)) => found,
+        Ok(None) => {
+            return Ok(Shown::nothing(format!(
+                "{shown} isn't there: end the daemon and start it anew, which makes one"
+            )));
+        }
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            return Ok(Shown::nothing(format!(
+                "the token in {shown} is readable by the daemon's user alone; run as that user or as root, or set \
+                 MAXIM__HTTP__TOKEN"
+            )));
+        }
+        Err(error) => return Ok(Shown::nothing(format!("{shown} can't be read ({error}); set MAXIM__HTTP__TOKEN"))),
+    };
+    // A note that a killed daemon left may lead to the port of somebody else by now, who waits for the token.
+    let trusted = [0, geteuid().as_raw(), owner, fs::metadata(folder.path()).map_or(0, |about| about.uid())];
+    match loopback::listener(address) {
+        Some(account) if !trusted.contains(&account) => {
+            let found = format!("at {address} listens a program of the account {account}, and not the daemon");
+            Err(CliError::new(Exit::TryAgain, found, "nothing was sent to it; start the daemon with `maxim run`"))
+        }
+        _ => Ok(Shown::Token(secret)),
+    }
+}
+
+/// The address, if it is one of this machine alone.
+fn of_loopback(base: &Url) -> Option<SocketAddr> {
+    let host = base.host_str()?.trim_matches(['[', ']']);
+    let port = base.port_or_known_default()?;
+    let ip = match host.parse() {
+        Ok(ip) => ip,
+        Err(_) if host.eq_ignore_ascii_case("localhost") => (host, port).to_socket_addrs().ok()?.next()?.ip(),
+        Err(_) => return None,
+    };
+    let ip: std::net::IpAddr = ip;
+    // A daemon that listens everywhere notes that.
+    let is_here = ip.to_canonical().is_loopback() || ip.is_unspecified();
+    is_here.then(|| SocketAddr::new(ip, port))
+}
+
+/// Whether a named address is the one of the note: the same port of this machine.
+fn is_same_door(base: &Url, noted: &str) -> bool {
+    let noted = Url::parse(noted).ok();
+    let noted = noted.as_ref().and_then(of_loopback);
+    noted.zip(of_loopback(base)).is_some_and(|(noted, base)| noted.port() == base.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_token_is_for_the_noted_door_alone() {
+        let same = |base: &str, noted: &str| is_same_door(&Url::parse(base).expect("an address"), noted);
+        for base in ["http://127.0.0.1:7717", "http://localhost:7717/", "http://[::1]:7717"] {
+            assert!(same(base, "http://127.0.0.1:7717"), "{base}");
+        }
+        for base in ["http://127.0.0.1:7718", "http://robot.example:7717", "http://10.0.0.1:7717", "http://127.0.0.1"] {
+            assert!(!same(base, "http://127.0.0.1:7717"), "{base}");
+        }
+        assert!(!same("http://127.0.0.1:7717", "nonsense"));
+    }
+}

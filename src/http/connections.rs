@@ -1,0 +1,308 @@
+//! Who is connected, and who makes place: each newcomer gets in, so that a stop does.
+//!
+//! A connection without a whole request has nothing to lose; the one that has been so for longest goes first. Where all
+//! have a request that is worked on, newcomers get one of a few places in reserve, for stop, status and health alone.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use maxim_bus::bounds::{CONNECTIONS, PEER_CONNECTIONS, PEER_SOCKETS, RESERVE, SOCKETS, WRITE_PAUSE};
+use maxim_bus::clock::monotonic_micros;
+use parking_lot::Mutex;
+use rustix::process::{Resource, getrlimit};
+use tokio::sync::Notify;
+
+use super::Problem;
+
+/// What a connection is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Phase {
+    /// No whole head of a request has come, or the last one is answered.
+    Waiting,
+    /// A body is on its way.
+    Reading,
+    /// A whole request is worked on, or its answer goes out.
+    Busy,
+}
+
+/// One of them.
+pub(super) struct Connection {
+    peer: IpAddr,
+    pub is_reserve: bool,
+    phase: AtomicU8,
+    /// Monotonic microseconds since when it is at that.
+    since: AtomicU64,
+    /// Monotonic microseconds since when its reader takes nothing; 0 while it does.
+    stalled: AtomicU64,
+    /// Told when it has to go.
+    pub end: Notify,
+    all: Arc<Connections>,
+}
+
+/// How many there may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub connections: usize,
+    pub of_peer: usize,
+    pub reserve: usize,
+    pub sockets: usize,
+    pub sockets_of_peer: usize,
+}
+
+impl Room {
+    /// As the table of bounds says; fewer where this process may open few files, of which half are for its other work.
+    pub fn of_this_process() -> Self {
+        Self::within(getrlimit(Resource::Nofile).current)
+    }
+
+    fn within(files: Option<u64>) -> Self {
+        let files = files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
+        let connections = CONNECTIONS.limit.min(files / 2).max(8);
+        let share = |limit: usize| (limit * connections / CONNECTIONS.limit).max(4);
+        Self {
+            connections,
+            of_peer: share(PEER_CONNECTIONS.limit),
+            reserve: share(RESERVE.limit),
+            sockets: share(SOCKETS.limit),
+            sockets_of_peer: share(PEER_SOCKETS.limit),
+        }
+    }
+}
+
+/// All of one door.
+pub(super) struct Connections {
+    room: Room,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    next: u64,
+    /// By their number, which grows.
+    all: BTreeMap<u64, Arc<Connection>>,
+    sockets: BTreeMap<IpAddr, usize>,
+}
+
+/// A place among the connections, until it is dropped.
+pub(super) struct Place {
+    number: u64,
+    pub connection: Arc<Connection>,
+}
+
+/// A place among the WebSockets, until it is dropped.
+pub(super) struct SocketPlace {
+    peer: IpAddr,
+    all: Arc<Connections>,
+}
+
+impl Connections {
+    pub fn new(room: Room) -> Arc<Self> {
+        Arc::new(Self { room, known: Mutex::default() })
+    }
+
+    /// A newcomer's place. Whoever has to go for it is told so.
+    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Place {
+        let mut known = self.known.lock();
+        let peer = one_of_its_network(peer);
+        let count = |fits: &dyn Fn(&Connection) -> bool| known.all.values().filter(|one| fits(one)).count();
+        let of_peer = count(&|one| one.peer == peer && !one.is_reserve);
+        let ordinary = count(&|one| !one.is_reserve);
+        let (now, everybody) = (monotonic_micros(), ordinary >= self.room.connections);
+        let is_full = everybody || of_peer >= self.room.of_peer;
+        // The address that has most of the places makes place for itself.
+        let victim =
+            if is_full { known.oldest(now, |one| !one.is_reserve && (everybody || one.peer == peer)) } else { None };
+        let is_reserve = is_full && victim.is_none();
+        if is_reserve && count(&|one| one.is_reserve) >= self.room.reserve {
+            let oldest = known.all.iter().find(|(_, one)| one.is_reserve).map(|(number, _)| *number);
+            known.let_go(oldest);
+        }
+        known.let_go(victim);
+        let connection = Arc::new(Connection {
+            peer,
+            is_reserve,
+            phase: AtomicU8::new(Phase::Waiting as u8),
+            since: AtomicU64::new(now),
+            stalled: AtomicU64::new(0),
+            end: Notify::new(),
+            all: Arc::clone(self),
+        });
+        let number = known.next;
+        known.next += 1;
+        known.all.insert(number, Arc::clone(&connection));
+        Place { number, connection }
+    }
+
+    /// Closes the oldest that has nothing to lose: there is no file handle for the next.
+    pub fn make_place(&self) {
+        let mut known = self.known.lock();
+        let oldest = known.oldest(monotonic_micros(), |_| true);
+        known.let_go(oldest);
+    }
+}
+
+impl Known {
+    fn oldest(&self, now: u64, fits: impl Fn(&Connection) -> bool) -> Option<u64> {
+        let idle = self.all.iter().filter(|(_, one)| fits(one) && one.has_nothing_to_lose(now));
+        idle.min_by_key(|(number, one)| (one.since.load(Ordering::Relaxed), **number)).map(|(number, _)| *number)
+    }
+
+    /// It doesn't count any more, and ends soon.
+    fn let_go(&mut self, number: Option<u64>) {
+        if let Some(connection) = number.and_then(|number| self.all.remove(&number)) {
+            connection.end.notify_one();
+        }
+    }
+}
+
+/// An address of version 6 stands for its network of 64 bits, which one machine can use all of.
+fn one_of_its_network(peer: IpAddr) -> IpAddr {
+    match peer {
+        IpAddr::V6(address) => match address.to_ipv4_mapped() {
+            Some(address) => address.into(),
+            None if address.is_loopback() => peer,
+            None => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        },
+        IpAddr::V4(_) => peer,
+    }
+}
+
+impl Connection {
+    pub fn enter(&self, phase: Phase) {
+        if self.phase.swap(phase as u8, Ordering::Relaxed) != phase as u8 {
+            self.since.store(monotonic_micros(), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether its reader takes what is written.
+    pub fn takes(&self, takes: bool) {
+        if takes {
+            self.stalled.store(0, Ordering::Relaxed);
+        } else {
+            let _ = self.stalled.compare_exchange(0, monotonic_micros().max(1), Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    fn has_nothing_to_lose(&self, now: u64) -> bool {
+        let stalled = self.stalled.load(Ordering::Relaxed);
+        let is_stalled = stalled != 0 && now.saturating_sub(stalled) > WRITE_PAUSE.limit as u64 * 1_000_000;
+        is_stalled || self.phase.load(Ordering::Relaxed) != Phase::Busy as u8
+    }
+
+    /// A place for a WebSocket over this connection.
+    ///
+    /// # Errors
+    /// There are enough.
+    pub fn socket(&self) -> Result<SocketPlace, Problem> {
+        let (mut known, room) = (self.all.known.lock(), self.all.room);
+        let all: usize = known.sockets.values().sum();
+        let of_peer = known.sockets.get(&self.peer).copied().unwrap_or(0);
+        if all >= room.sockets || of_peer >= room.sockets_of_peer {
+            let found = format!("{all} WebSockets are open, {of_peer} of them from {}", self.peer);
+            let fix =
+                format!("close some: at most {} may be open, {} of one address", room.sockets, room.sockets_of_peer);
+            return Err(Problem::later(found, fix));
+        }
+        *known.sockets.entry(self.peer).or_default() += 1;
+        Ok(SocketPlace { peer: self.peer, all: Arc::clone(&self.all) })
+    }
+
+    /// What is called within this process, without a connection.
+    pub fn within() -> Arc<Self> {
+        let all = Connections::new(Room::of_this_process());
+        Arc::clone(&all.admit(Ipv4Addr::LOCALHOST.into()).connection)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.connection.all.known.lock().all.remove(&self.number);
+    }
+}
+
+impl Drop for SocketPlace {
+    fn drop(&mut self) {
+        let mut known = self.all.known.lock();
+        if let Some(count) = known.sockets.get_mut(&self.peer) {
+            *count -= 1;
+            if *count == 0 {
+                known.sockets.remove(&self.peer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: Room = Room { connections: 4, of_peer: 3, reserve: 2, sockets: 3, sockets_of_peer: 2 };
+
+    fn peer(number: u8) -> IpAddr {
+        Ipv4Addr::new(10, 0, 0, number).into()
+    }
+
+    fn counts(all: &Arc<Connections>, place: &Place) -> bool {
+        all.known.lock().all.contains_key(&place.number)
+    }
+
+    #[test]
+    fn the_oldest_without_a_whole_request_makes_place_and_the_address_with_most_of_them_first() {
+        let all = Connections::new(ROOM);
+        let of_one: Vec<Place> = (0..3).map(|_| all.admit(peer(1))).collect();
+        of_one[0].connection.enter(Phase::Busy);
+        let fourth = all.admit(peer(1));
+        assert!(counts(&all, &of_one[0]) && !counts(&all, &of_one[1]) && counts(&all, &of_one[2]));
+        assert!(!fourth.connection.is_reserve);
+        let other = all.admit(peer(2));
+        let next = all.admit(peer(3));
+        assert!(!next.connection.is_reserve && !counts(&all, &of_one[2]) && counts(&all, &other));
+    }
+
+    #[test]
+    fn where_all_are_busy_newcomers_get_the_reserve_and_the_oldest_of_it_goes() {
+        let all = Connections::new(ROOM);
+        let busy: Vec<Place> = (1..=4).map(|number| all.admit(peer(number))).collect();
+        busy.iter().for_each(|place| place.connection.enter(Phase::Busy));
+        let reserve: Vec<Place> = (0..3).map(|_| all.admit(peer(9))).collect();
+        assert!(reserve.iter().all(|place| place.connection.is_reserve));
+        assert_eq!(reserve.iter().map(|place| counts(&all, place)).collect::<Vec<_>>(), [false, true, true]);
+        assert!(busy.iter().all(|place| counts(&all, place)));
+        drop(busy);
+        assert!(!all.admit(peer(9)).connection.is_reserve);
+        let known = all.known.lock().all.len();
+        drop(reserve);
+        assert_eq!(all.known.lock().all.len(), known - 2);
+    }
+
+    #[test]
+    fn websockets_are_bounded_in_all_and_by_address() {
+        let all = Connections::new(ROOM);
+        let (one, two, three) = (all.admit(peer(1)), all.admit(peer(2)), all.admit(peer(3)));
+        let held =
+            [one.connection.socket(), one.connection.socket()].map(|socket| socket.map_err(|_| ()).expect("a place"));
+        assert!(one.connection.socket().is_err_and(|problem| problem.status.as_u16() == 503));
+        let third = two.connection.socket().map_err(|_| ()).expect("a place");
+        assert!(three.connection.socket().is_err());
+        drop(held);
+        assert!(three.connection.socket().is_ok());
+        drop(third);
+        assert!(all.known.lock().sockets.is_empty());
+    }
+
+    #[test]
+    fn few_open_files_leave_few_connections() {
+        assert_eq!(Room::within(None).connections, CONNECTIONS.limit);
+        assert_eq!(Room::within(Some(1024)).connections, 512);
+        let few = Room::within(Some(128));
+        assert_eq!((few.connections, few.sockets), (64, 16));
+        assert_eq!(
+            one_of_its_network("2001:db8::1:2".parse().expect("an address")),
+            "2001:db8::".parse::<IpAddr>().expect("an address")
+        );
+        assert_eq!(one_of_its_network("::ffff:10.0.0.1".parse().expect("an address")), peer(1));
+    }
+}
