@@ -58,10 +58,10 @@ fn a_program_in_a_file_is_judged_as_one_on_the_command_line() {
         ("sum.awk", "{ n += NF } END { print n }"),
         ("upper.sed", "# a comment\ns/one/ONE/\n2d\n"),
         ("bad.awk", "BEGIN { system(\"touch ran\") }"),
-        ("pre.awk", "BEGIN { \"touch ran\" | getline x }"),
+        ("pre.awk", "BEGIN { \"rm -r sub\" | getline x }"),
         ("pipe.awk", "{ print | \"sh\" }"),
         ("s.sed", "1e touch ran\n"),
-        ("w.sed", "s/one/two/w /etc/cron.d/x\n"),
+        ("w.sed", "1w /etc/cron.d/x\n"),
         ("worse.awk", "BEGIN { system(\"rm -rf /\") }"),
         ("lines.ed", "!touch ran\n"),
         ("evil.sh", "rm -rf /\n"),
@@ -78,6 +78,7 @@ fn a_program_in_a_file_is_judged_as_one_on_the_command_line() {
         bench.put(name, text);
     }
     fs::set_permissions(bench.file("start"), fs::Permissions::from_mode(0o755)).expect("set");
+    let mut wrong = Vec::new();
     for (command, expected) in [
         ("awk -f sum.awk data.txt", "done"),
         ("awk -fsum.awk data.txt", "done"),
@@ -114,8 +115,11 @@ fn a_program_in_a_file_is_judged_as_one_on_the_command_line() {
         ("awk -f missing.awk data.txt", "asked"),
     ] {
         let (status, reason) = bench.runs(command);
-        assert_eq!(status, expected, "{command}: {reason}");
+        if status != expected {
+            wrong.push(format!("{command}: {expected}, not {status}: {reason}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(!bench.file("ran").exists());
 }
 

@@ -130,8 +130,16 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
     apply_options(walker, &canonical, &parsed);
     let call = Call { name: canonical, args: call.args.clone(), stdin: call.stdin.clone() };
     named_places::judge(walker, &call);
-    let call = reading::with_programs(walker, call, &parsed);
+    let call = reading::with_stdin(walker, call, &parsed);
+    // The folder of before: what `cd` and its like change comes after.
+    let folder = walker.cwd.clone();
     let mut out = carry_out(walker, program, &call, &parsed);
+    let after = std::mem::replace(&mut walker.cwd, folder);
+    reading::judge_programs(walker, &call, &parsed);
+    // What is sourced runs in this shell.
+    if !matches!(call.name.as_str(), "source" | ".") {
+        walker.cwd = after;
+    }
     // What a wrapper runs has told it already.
     let is_wrapper = [wrappers::PROGRAMS, interpreters::PROGRAMS]
         .iter()

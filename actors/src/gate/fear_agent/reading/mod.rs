@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use flow::Files;
 pub(super) use flow::{Judged, Wait};
-pub(super) use programs::{run_directly, with_programs};
+pub(super) use programs::{judge_programs, run_directly, with_stdin};
 
 use super::globs;
 use super::paths::{Kind, UNKNOWN};

@@ -62,42 +62,48 @@ fn rows(table: &'static str) -> Vec<Row> {
         .collect()
 }
 
-/// The call with what it reads from its standard input, where that is a file; all that it runs out of files has been judged.
-pub(in super::super) fn with_programs(walker: &mut Walker, call: Call, parsed: &Parsed) -> Call {
-    let (name, mut call) = (call.name.clone(), call);
-    for row in TABLE.iter().filter(|row| row.programs.contains(&name.as_str())) {
+/// The call with what it reads from its standard input, where that is a file that tells it what to do.
+pub(in super::super) fn with_stdin(walker: &mut Walker, mut call: Call, parsed: &Parsed) -> Call {
+    let is_inline = has_inline(parsed) || parsed.options.iter().any(|(_, _, role)| *role == 'Q');
+    let is_free = parsed.operands.first().is_none_or(|path| is_stdin(path));
+    let name = call.name.clone();
+    let rows = TABLE.iter().filter(|row| row.programs.contains(&name.as_str()));
+    for row in rows.filter(|row| matches!(row.source, Source::StandardInput)) {
+        let by_lines = row.effect == "lines" || row.takes != Takes::Program;
+        let is_told = row.effect == "shell" && parsed.has(&["s"]);
+        if !is_inline && (is_free || by_lines || is_told) {
+            fill(walker, &mut call, row);
+        }
+        if is_told && let Some(text) = call.stdin.text.clone() {
+            walker.apart(|walker| walker.script(&text, &Stream::default()));
+        }
+    }
+    call
+}
+
+/// Judges all that the call runs out of files. The program's own judge has spoken before, so that its rule stands first.
+pub(in super::super) fn judge_programs(walker: &mut Walker, call: &Call, parsed: &Parsed) {
+    for row in TABLE.iter().filter(|row| row.programs.contains(&call.name.as_str())) {
         match &row.source {
             Source::Option(names) => {
-                let values = values(&call, parsed, names);
-                judge_files(walker, &call, row, names, &values);
+                let values = values(call, parsed, names);
+                judge_files(walker, call, row, names, &values);
             }
             Source::FirstOperand => {
                 let is_inline = has_inline(parsed) || only_checks(row, parsed);
                 if let Some(path) = parsed.operands.first().filter(|_| !is_inline) {
-                    judge_files(walker, &call, row, &[], std::slice::from_ref(path));
+                    judge_files(walker, call, row, &[], std::slice::from_ref(path));
                 }
             }
-            Source::AllOperands => judge_files(walker, &call, row, &[], &parsed.operands),
-            Source::StandardInput => {
-                let is_inline = has_inline(parsed) || parsed.options.iter().any(|(_, _, role)| *role == 'Q');
-                let is_free = parsed.operands.first().is_none_or(|path| is_stdin(path));
-                let by_lines = row.effect == "lines" || row.takes != Takes::Program;
-                let is_told = row.effect == "shell" && parsed.has(&["s"]);
-                if !is_inline && (is_free || by_lines || is_told) {
-                    fill(walker, &mut call, row);
-                }
-                if is_told && let Some(text) = call.stdin.text.clone() {
-                    walker.apart(|walker| walker.script(&text, &Stream::default()));
-                }
-            }
+            Source::AllOperands => judge_files(walker, call, row, &[], &parsed.operands),
+            Source::StandardInput => {}
         }
     }
     if call.name == "git" {
         git::judge(walker, parsed);
     }
-    beside::judge(walker, &call, parsed);
+    beside::judge(walker, call, parsed);
     walker.notes_program(&call.name);
-    call
 }
 
 /// A program on the command line: what stands behind it is no file to run.
