@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use maxim_actors::effectors::door::Door;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
@@ -19,6 +19,9 @@ use crate::stopping::{BEAT, SignsOfLife, StopThread, stop_by};
 /// How long an end at once waits for its last line.
 const LAST_LINE: Duration = Duration::from_millis(100);
 
+/// A second signal within this time belongs to the first: `timeout` and terminals send it to the process and to its group.
+const ONE_WISH: Duration = Duration::from_millis(500);
+
 /// Listens on a thread of its own, which nothing that blocks a room can block.
 pub fn listen(door: &Arc<Door>, end: &Arc<watch::Sender<bool>>, signs: &Arc<SignsOfLife>) -> io::Result<()> {
     let (wakes, woken) = UnixStream::pair()?;
@@ -26,14 +29,14 @@ pub fn listen(door: &Arc<Door>, end: &Arc<watch::Sender<bool>>, signs: &Arc<Sign
     let mut signals = SignalDelivery::with_pipe(wakes, woken, SignalOnly, [SIGUSR1, SIGTERM, SIGINT, SIGHUP])?;
     let (door, end, signs) = (Arc::clone(door), Arc::clone(end), Arc::clone(signs));
     std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut first = None;
         loop {
             signs.give(StopThread::Signals);
             match signals.poll_pending(&mut wait) {
                 Ok(None) => {}
                 // In a fence: whatever becomes of one signal, the next is heeded.
-                Ok(Some(came)) => {
-                    came.for_each(|signal| drop(catch_unwind(AssertUnwindSafe(|| heed(signal, &door, &end)))))
-                }
+                Ok(Some(came)) => came
+                    .for_each(|signal| drop(catch_unwind(AssertUnwindSafe(|| heed(signal, &door, &end, &mut first))))),
                 Err(error) => return tracing::error!(%error, "signals can't be waited for any more"),
             }
         }
@@ -52,19 +55,22 @@ fn wait(wakes: &mut UnixStream) -> io::Result<bool> {
     }
 }
 
-fn heed(signal: c_int, door: &Door, end: &watch::Sender<bool>) {
+/// `first` is when it was told to end.
+fn heed(signal: c_int, door: &Door, end: &watch::Sender<bool>, first: &mut Option<Instant>) {
     match signal {
         SIGUSR1 => {
             let _ = door.stop("signal SIGUSR1".into(), stop_by::SIGNAL.into());
         }
         // A terminal that closes is no reason for a brain to end.
         SIGHUP => tracing::info!("SIGHUP is ignored"),
-        _ if *end.borrow() => {
+        _ if first.is_some_and(|first| first.elapsed() < ONE_WISH) => {}
+        _ if first.is_some() || *end.borrow() => {
             tracing::warn!("told twice to end: it ends at once, as in a crash");
             standard_error::settle(LAST_LINE);
             std::process::exit(130);
         }
         _ => {
+            *first = Some(Instant::now());
             end.send_replace(true);
         }
     }

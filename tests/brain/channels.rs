@@ -330,7 +330,7 @@ fn a_bare_yes_is_for_the_question_that_was_put_last_and_for_no_other() {
     answer(&mut bench, "run the command touch two && make", "SM5");
     let other = code_in(&newest(&bench));
     let asked = answer(&mut bench, "yes", "SM6");
-    assert!(asked.contains("What do you mean?") && asked.contains(&risky) && asked.contains(&other), "{asked}");
+    assert!(asked.contains("Which one do you mean?") && asked.contains(&risky) && asked.contains(&other), "{asked}");
     assert!(!bench.file("two").exists() && !bench.file(".git").exists());
     assert!(answer(&mut bench, &format!("deny {other}"), "SM7").contains("isn't done"));
 

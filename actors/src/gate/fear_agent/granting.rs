@@ -270,9 +270,7 @@ impl Hears<SurveyGrants> for FearAgent {
             let is_known = self.grants.contains_key(id) || self.allowed.contains(id);
             match pulse.trust() {
                 trust if trust < Trust::Owner => Some("only the owner takes back what is allowed for good".to_owned()),
-                _ if !is_known => {
-                    Some(format!("there is no grant {id:?}; `maxim approvals grants` lists those that there are"))
-                }
+                _ if !is_known => Some(format!("there is no grant {id:?}")),
                 _ => None,
             }
         });

@@ -351,7 +351,8 @@ impl Scope {
         let names_first = form.get(1).is_some_and(|first| !first.contains('*') && !first.starts_with('-'));
         if is_open && RUNS_FIRST.contains(&program) && !names_first {
             return Err(format!(
-                "{program} runs what its first argument says; name it in the pattern: {program} {} *",
+                "{program} runs what its first argument says; name it in the pattern: {} {} *",
+                words[0],
                 words.get(1).filter(|first| !first.starts_with('-')).map_or("NAME", String::as_str)
             ));
         }

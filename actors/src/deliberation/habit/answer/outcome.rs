@@ -39,12 +39,15 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
         "read_file" => content(&path, output),
         "write_file" => match number(output, &["bytes", "bytes_written", "written", "size"]) {
             Some(bytes) if output["appended"] == Value::Bool(true) => {
-                format!("I added {bytes} bytes to the end of {path}. “undo that” takes them away.")
+                format!("I added {} to the end of {path}. “undo that” takes them away.", bytes_in_words(bytes))
             }
             Some(bytes) if output["created"] == Value::Bool(false) => {
-                format!("I wrote {bytes} bytes to {path}, in place of what it held. “undo that” brings that back.")
+                format!(
+                    "I wrote {} to {path}, in place of what it held. “undo that” brings that back.",
+                    bytes_in_words(bytes)
+                )
             }
-            Some(bytes) => format!("I wrote {bytes} bytes to {path}."),
+            Some(bytes) => format!("I wrote {} to {path}.", bytes_in_words(bytes)),
             None => format!("I wrote {path}."),
         },
         "edit_file" => match number(output, &["replacements", "replaced", "count"]) {
@@ -340,6 +343,10 @@ fn text(object: &Value, names: &[&str]) -> Option<String> {
 
 fn number(object: &Value, names: &[&str]) -> Option<i64> {
     names.iter().find_map(|name| object.get(name)?.as_i64())
+}
+
+fn bytes_in_words(bytes: i64) -> String {
+    if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") }
 }
 
 fn array(object: &Value, names: &[&str]) -> Option<Vec<Value>> {

@@ -76,12 +76,12 @@ pub fn which(open: &[(String, Step)]) -> String {
     let one = |(code, step): &(String, Step)| format!("{code}: {} with {}", step.tool, parameters(&step.params));
     let all: Vec<String> = open.iter().map(one).collect();
     let example = open.first().map_or("", |(code, _)| code);
-    format!("What do you mean? These wait for you:\n{}\nSay “yes {example}”, for example.", all.join("\n"))
+    format!("Which one do you mean? These wait for your answer:\n{}\nFor example, say “yes {example}”.", all.join("\n"))
 }
 
 /// `why` and `by` come from the latch.
 pub fn stopped(why: &str, by: &str) -> String {
-    let by = if by.is_empty() { String::new() } else { format!(", by {by}") };
+    let by = if by.is_empty() || why.contains(by) { String::new() } else { format!(", by {by}") };
     format!(
         "I am stopped ({why}{by}), so I did nothing. What you wrote is recorded and won't be done later. To go on: maxim reset, then maxim resume"
     )
