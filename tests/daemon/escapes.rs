@@ -209,7 +209,8 @@ fn only_the_named_folders_can_be_reached(place: Place) {
 }
 
 fn nothing_of_the_parents_environment_arrives(place: Place) {
-    let common = ["HOME", "LANG", "OLDPWD", "PATH", "PWD", "SHLVL", "TERM", "TMPDIR", "_"];
+    let common =
+        ["HOME", "LANG", "OLDPWD", "PATH", "PWD", "PYTHONDONTWRITEBYTECODE", "SHLVL", "TERM", "TMPDIR", "_"];
     let is_ours = |name: &str| common.contains(&name) || place.policy.environment.contains_key(name);
     let outcome = place.bash("env");
     let mut given = outcome.stdout.text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
