@@ -27,6 +27,7 @@ use maxim_bus::signals::outbox::{ChangeOutbox, OutboxWish};
 use maxim_bus::signals::outcome::{ExecutionStarted, OutcomeDoubted};
 use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::powers::{ModeLowered, ReportPowers, RestorePowers};
+use maxim_bus::signals::program_files::{FixPrograms, Scope};
 use maxim_bus::signals::promotion::Promote;
 use maxim_bus::signals::recall::PhaseLocked;
 use maxim_bus::signals::scene::{Detection, Observed};
@@ -410,6 +411,7 @@ fn practise(live: &Live) {
     };
     say(&door, "cerebellum", ProgramLearned { program, offered: false });
     say(&door, "cerebellum", ProgramForgotten { name: "lift-box".into() });
+    say(&door, "fear_agent", FixPrograms { intent: door.fresh_id(), scope: Scope::default() });
     say(&door, "execution_tracker", OutcomeDoubted { started: begun(&door), known: String::new() });
 }
 

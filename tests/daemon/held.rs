@@ -19,6 +19,8 @@ attempts! {
     nothing_of_the_daemon_is_reached_by_proc,
     local_and_abstract_sockets_are_not_reached_with_the_network_on,
     no_file_that_runs_as_its_owner_is_left,
+    owners_and_modes_of_what_was_not_granted_stay,
+    a_root_daemons_programs_work_in_another_users_folder,
     limits_priorities_and_cores_of_others_are_not_touched_by_the_usual_programs,
 }
 
@@ -150,6 +152,61 @@ fn no_file_that_runs_as_its_owner_is_left(place: Place) {
         }
     }
     assert!(seen >= 4, "{seen}: {outcome:?}");
+}
+
+/// What remains is told in SECURITY.md: modes and times of files of the user that the program runs as.
+fn owners_and_modes_of_what_was_not_granted_stay(place: Place) {
+    let outside = place.folder.path().join("outside");
+    let (secret, theirs) = (outside.join("secret"), outside.join("theirs"));
+    fs::write(&theirs, "theirs").expect("written");
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o600)).expect("set");
+    if geteuid().is_root() {
+        std::os::unix::fs::chown(&theirs, Some(1234), Some(1234)).expect("given");
+    }
+    let told = |path: &Path| {
+        use std::os::unix::fs::MetadataExt;
+        let meta = fs::metadata(path).expect("there");
+        (meta.uid(), meta.gid(), meta.mode())
+    };
+    let before = (told(&outside).0, told(&secret).0, told(&secret).1, told(&theirs).0, told(&theirs).1);
+    let mode = told(&theirs).2;
+    let (shown, of_theirs) = (outside.display(), theirs.display());
+    let ways = format!(
+        "chown 1234 {shown} {shown}/*; chgrp 1234 {shown}/*; chown -R 1234:1234 {shown}; chown -h 1234 {shown}/secret; \
+         cd {shown} && chown 1234 secret; perl -e 'chown 1234, 1234, qw({shown} {shown}/secret)'; \
+         setfacl -m u:1234:rwx {of_theirs}"
+    );
+    let outcome = place.bash(&ways);
+    let after = (told(&outside).0, told(&secret).0, told(&secret).1, told(&theirs).0, told(&theirs).1);
+    assert_eq!(after, before, "{outcome:?}");
+    if geteuid().is_root() {
+        let outcome = place
+            .bash(&format!("chmod 777 {of_theirs}; chmod -R a+rwx {shown}/theirs; touch -d 2001-01-01 {of_theirs}"));
+        assert_eq!(told(&theirs).2, mode, "{outcome:?}");
+    }
+}
+
+fn a_root_daemons_programs_work_in_another_users_folder(place: Place) {
+    if !geteuid().is_root() {
+        println!("SKIPPED: needs root");
+        return;
+    }
+    let work = place.folder.path().join("work");
+    for (path, text) in [("mine", "mine"), ("tree/deep", "deep")] {
+        let file = work.join(path);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        fs::write(&file, text).expect("written");
+        std::os::unix::fs::chown(&file, Some(1234), Some(1234)).expect("given");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("set");
+    }
+    for folder in [work.join("tree"), work.clone()] {
+        std::os::unix::fs::chown(&folder, Some(1234), Some(1234)).expect("given");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("set");
+    }
+    let ways = "cat mine && echo more >> mine && sed -i s/mine/ours/ mine && mv mine moved && cp moved copied && mkdir new && \
+                echo x > new/x && chmod +x new/x && tar cf t.tar tree && mkdir u && tar xf t.tar -C u && rm -r tree && cat u/tree/deep";
+    let outcome = place.bash(ways);
+    assert_eq!((outcome.ending, outcome.stdout.text.as_str()), (Ending::Exited(0), "minedeep"), "{outcome:?}");
 }
 
 fn limits_priorities_and_cores_of_others_are_not_touched_by_the_usual_programs(place: Place) {

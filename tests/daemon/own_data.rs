@@ -165,6 +165,58 @@ fn the_data_below_a_granted_folder_is_neither_read_nor_changed() {
     }
 }
 
+/// Each says `opened` or `made` where it gets through, and does nothing else then. `VICTIM` is a process outside.
+const WAYS_INTO_THE_KERNEL: &[&str] = &[
+    "for f in $(find GROUPS -maxdepth 2 -type f -perm /222 2>/dev/null | head -500); do (: >> $f) 2>/dev/null && echo opened $f; done",
+    "for g in GROUPS $(find GROUPS -maxdepth 1 -type d 2>/dev/null); do mkdir $g/maxim-attack 2>/dev/null && echo made $g && rmdir $g/maxim-attack; done",
+    "for g in GROUPS; do for f in cgroup.procs cgroup.threads tasks; do (echo VICTIM > $g/$f) 2>/dev/null && echo opened $g/$f; done; done",
+    "for f in /sys/power/state /sys/power/wake_lock /sys/kernel/uevent_helper /sys/kernel/mm/*/* /sys/module/*/parameters/* /sys/devices/system/cpu/cpu1/online /sys/block/*/device/delete; do (: >> $f) 2>/dev/null && echo opened $f; done",
+    "for f in /proc/sysrq-trigger /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/vm/drop_caches /proc/sys/kernel/panic /proc/VICTIM/oom_score_adj /proc/PARENT/oom_score_adj /proc/PARENT/comm /proc/PARENT/clear_refs /proc/PARENT/root/sys/power/state; do (: >> $f) 2>/dev/null && echo opened $f; done",
+    "for f in /dev/tty /dev/tty0 /dev/tty1 /dev/console /dev/ptmx /dev/pts/* /dev/vcs /dev/vcsa /dev/mem /dev/uinput /proc/PARENT/fd/0; do (exec 3<> $f) 2>/dev/null && echo opened $f; done",
+    "ln -s /sys x; for f in x/fs/cgroup/*/cgroup.procs /proc/self/root/sys/fs/cgroup/*/cgroup.procs /proc/self/root/sys/fs/cgroup/cgroup.procs; do (: >> $f) 2>/dev/null && echo opened $f; done; rm -f x",
+    "for g in GROUPS; do mkdir -p project/m; mount --bind $g project/m 2>/dev/null && echo opened $g; mount -o remount,rw $g 2>/dev/null && echo opened $g; umount $g 2>/dev/null && echo opened $g; mv $g project/moved 2>/dev/null && echo opened $g; done; mount -t cgroup2 none project/m 2>/dev/null && echo opened new; true",
+];
+
+/// A root daemon's program could freeze or kill the daemon by its control group, with every other wall in place.
+#[test]
+fn no_program_writes_the_kernels_interfaces_whatever_it_was_granted() {
+    use std::process::{Command, Stdio};
+    if !has_landlock() {
+        return;
+    }
+    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    let is_of_groups = |line: &&str| line.contains(" - cgroup ") || line.contains(" - cgroup2 ");
+    let groups: Vec<PathBuf> =
+        mounts.lines().filter(is_of_groups).filter_map(|line| line.split(' ').nth(4).map(PathBuf::from)).collect();
+    let named: Vec<&str> = groups.iter().filter_map(|group| group.to_str()).collect();
+    let mut victim = Command::new("/bin/cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("cat");
+    let places = |pid: u32| fs::read_to_string(format!("/proc/{pid}/cgroup")).expect("told");
+    let (own, before) = (std::process::id(), (places(std::process::id()), places(victim.id())));
+    for mut home in homes() {
+        let everywhere = ["/", "/sys", "/sys/fs/cgroup"].map(PathBuf::from);
+        let written: Vec<PathBuf> = everywhere.into_iter().chain([home.path()]).chain(groups.clone()).collect();
+        for expose_own_data in [false, true] {
+            home.policy.expose_own_data = expose_own_data;
+            for written in &written {
+                for way in WAYS_INTO_THE_KERNEL {
+                    let command = way.replace("GROUPS", &named.join(" ")).replace("PARENT", &own.to_string());
+                    let command = command.replace("VICTIM", &victim.id().to_string());
+                    let outcome = home.bash(written, &command).expect("it runs");
+                    let said = &outcome.stdout.text;
+                    let is_through = said.contains("opened") || said.contains("made");
+                    assert!(!is_through, "{}: {way}: {outcome:?}", written.display());
+                    assert_eq!((places(own), places(victim.id())), before, "{way}");
+                }
+            }
+        }
+        let fine = "echo x > project/file && echo > /dev/null && head -c 1 /dev/zero | wc -c && cat /sys/fs/cgroup/cgroup.procs /proc/self/comm >/dev/null; cat project/file";
+        let outcome = home.bash(Path::new("/"), fine).expect("it runs");
+        assert_eq!(outcome.stdout.text, "1\nx\n", "what is granted still works: {outcome:?}");
+    }
+    drop(victim.stdin.take());
+    assert!(victim.wait().expect("ended").success(), "nothing was done to it");
+}
+
 #[test]
 fn beside_the_data_work_goes_on_and_what_is_different_is_told() {
     if !has_landlock() {

@@ -25,7 +25,7 @@ use serde_json::json;
 use crate::harness;
 
 const TOKEN: &str = "a-token-that-a-child-has-found";
-const ATTACK: [&str; 4] = ["own_port::attacker::attacker", "--exact", "--ignored", "--nocapture"];
+const ATTACK: [&str; 3] = ["own_port::attacker::attacker", "--exact", "--nocapture"];
 
 /// A server that counts who comes and answers each.
 struct Server {
