@@ -1,12 +1,13 @@
 //! Who is connected, and who makes place: each newcomer gets in, so that a stop does.
 //!
 //! A connection without a whole request has nothing to lose; the one that has been so for longest goes first. Where all
-//! have a request that is worked on, newcomers get one of a few places in reserve, for stop, status and health alone.
+//! have a request that is worked on, newcomers get one of a few places in reserve, for stop, status and health alone. A stop
+//! that is read or answered makes no place for anybody.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use maxim_bus::bounds::{CONNECTIONS, PEER_CONNECTIONS, PEER_SOCKETS, RESERVE, SOCKETS, WRITE_PAUSE};
 use maxim_bus::clock::monotonic_micros;
@@ -15,6 +16,10 @@ use rustix::process::{Resource, getrlimit};
 use tokio::sync::Notify;
 
 use super::Problem;
+
+/// How long a stop may take to be read, and as long again to be answered, before its connection may be closed for another:
+/// microseconds. Its body is a line.
+const STOP_TIME: u64 = 3_000_000;
 
 /// What a connection is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +38,8 @@ pub(super) struct Connection {
     peer: IpAddr,
     pub is_reserve: bool,
     phase: AtomicU8,
+    /// Its last request is a stop, and nobody refused it.
+    is_stop: AtomicBool,
     /// Monotonic microseconds since when it is at that.
     since: AtomicU64,
     /// Monotonic microseconds since when its reader takes nothing; 0 while it does.
@@ -116,15 +123,19 @@ impl Connections {
         let victim =
             if is_full { known.oldest(now, |one| !one.is_reserve && (everybody || one.peer == peer)) } else { None };
         let is_reserve = is_full && victim.is_none();
-        if is_reserve && count(&|one| one.is_reserve) >= self.room.reserve {
-            let oldest = known.all.iter().find(|(_, one)| one.is_reserve).map(|(number, _)| *number);
-            known.let_go(oldest);
+        let reserve = count(&|one| one.is_reserve);
+        if is_reserve && reserve >= self.room.reserve {
+            // As many stops again get in beside those that are still answered; each of them has done its work by then.
+            let may_grow = reserve < self.room.reserve * 2;
+            let victim = known.least_of_reserve(now, may_grow);
+            known.let_go(victim);
         }
         known.let_go(victim);
         let connection = Arc::new(Connection {
             peer,
             is_reserve,
             phase: AtomicU8::new(Phase::Waiting as u8),
+            is_stop: AtomicBool::new(false),
             since: AtomicU64::new(now),
             stalled: AtomicU64::new(0),
             end: Notify::new(),
@@ -148,6 +159,18 @@ impl Known {
     fn oldest(&self, now: u64, fits: impl Fn(&Connection) -> bool) -> Option<u64> {
         let idle = self.all.iter().filter(|(_, one)| fits(one) && one.has_nothing_to_lose(now));
         idle.min_by_key(|(number, one)| (one.since.load(Ordering::Relaxed), **number)).map(|(number, _)| *number)
+    }
+
+    /// Who of the reserve makes place: whoever asked for something else than a stop, then whoever has not asked yet, the oldest
+    /// first. `spares_stops`: none where all the rest are stops.
+    fn least_of_reserve(&self, now: u64, spares_stops: bool) -> Option<u64> {
+        let rank = |one: &Connection| match one.phase.load(Ordering::Relaxed) {
+            _ if one.is_stopping(now) => 2,
+            phase if phase == Phase::Waiting as u8 => 1,
+            _ => 0,
+        };
+        let all = self.all.iter().filter(|(_, one)| one.is_reserve).map(|(number, one)| (rank(one), *number));
+        all.filter(|(rank, _)| *rank < 2 || !spares_stops).min().map(|(_, number)| number)
     }
 
     /// It doesn't count any more, and ends soon.
@@ -177,6 +200,17 @@ impl Connection {
         }
     }
 
+    /// Notes whether the request that is read now is a stop. Not for one that is refused.
+    pub fn asks_for_stop(&self, is_stop: bool) {
+        self.is_stop.store(is_stop, Ordering::Relaxed);
+    }
+
+    /// A stop is read or worked on, or its answer is on its way.
+    fn is_stopping(&self, now: u64) -> bool {
+        let since = self.since.load(Ordering::Relaxed);
+        self.is_stop.load(Ordering::Relaxed) && now.saturating_sub(since) <= STOP_TIME
+    }
+
     /// Whether its reader takes what is written.
     pub fn takes(&self, takes: bool) {
         if takes {
@@ -189,7 +223,7 @@ impl Connection {
     fn has_nothing_to_lose(&self, now: u64) -> bool {
         let stalled = self.stalled.load(Ordering::Relaxed);
         let is_stalled = stalled != 0 && now.saturating_sub(stalled) > WRITE_PAUSE.limit as u64 * 1_000_000;
-        is_stalled || self.phase.load(Ordering::Relaxed) != Phase::Busy as u8
+        is_stalled || !self.is_stopping(now) && self.phase.load(Ordering::Relaxed) != Phase::Busy as u8
     }
 
     /// A place for a WebSocket over this connection.
@@ -276,6 +310,67 @@ mod tests {
         let known = all.known.lock().all.len();
         drop(reserve);
         assert_eq!(all.known.lock().all.len(), known - 2);
+    }
+
+    #[test]
+    fn a_stop_that_is_read_or_answered_keeps_its_place_whoever_comes() {
+        let all = Connections::new(ROOM);
+        let busy: Vec<Place> = (1..=4).map(|number| all.admit(peer(number))).collect();
+        busy.iter().for_each(|place| place.connection.enter(Phase::Busy));
+        for phase in [Phase::Reading, Phase::Busy, Phase::Waiting] {
+            let stop = all.admit(peer(9));
+            // Its head has come, then its body, and its answer goes out.
+            stop.connection.asks_for_stop(true);
+            stop.connection.enter(phase);
+            for _ in 0..100 {
+                let guess = all.admit(peer(8));
+                guess.connection.enter(Phase::Busy);
+                assert!(guess.connection.is_reserve && counts(&all, &stop) && counts(&all, &guess), "{phase:?}");
+                std::mem::forget(guess);
+            }
+            drop(stop);
+        }
+    }
+
+    #[test]
+    fn guesses_make_place_before_whoever_has_not_asked_and_refused_stops_are_none() {
+        let all = Connections::new(ROOM);
+        let busy: Vec<Place> = (1..=4).map(|number| all.admit(peer(number))).collect();
+        busy.iter().for_each(|place| place.connection.enter(Phase::Busy));
+        let (fresh, guess) = (all.admit(peer(9)), all.admit(peer(8)));
+        guess.connection.asks_for_stop(true);
+        guess.connection.enter(Phase::Busy);
+        guess.connection.asks_for_stop(false);
+        let next = all.admit(peer(8));
+        assert!(counts(&all, &fresh) && !counts(&all, &guess) && counts(&all, &next));
+    }
+
+    #[test]
+    fn stops_alone_are_bounded_and_one_that_takes_too_long_goes() {
+        let all = Connections::new(ROOM);
+        let busy: Vec<Place> = (1..=4).map(|number| all.admit(peer(number))).collect();
+        busy.iter().for_each(|place| place.connection.enter(Phase::Busy));
+        let stops: Vec<Place> = (0..10)
+            .map(|_| {
+                let stop = all.admit(peer(9));
+                stop.connection.asks_for_stop(true);
+                stop.connection.enter(Phase::Reading);
+                stop
+            })
+            .collect();
+        assert_eq!(stops.iter().filter(|stop| counts(&all, stop)).count(), ROOM.reserve * 2);
+        let (last, now) = (&stops[9].connection, monotonic_micros());
+        assert!(last.is_stopping(now) && !last.is_stopping(now + STOP_TIME + 1));
+    }
+
+    #[test]
+    fn an_ordinary_connection_that_reads_a_stop_makes_no_place() {
+        let all = Connections::new(ROOM);
+        let places: Vec<Place> = (0..3).map(|_| all.admit(peer(1))).collect();
+        places[0].connection.asks_for_stop(true);
+        places[0].connection.enter(Phase::Reading);
+        let _more: Vec<Place> = (0..10).map(|_| all.admit(peer(1))).collect();
+        assert!(counts(&all, &places[0]) && !counts(&all, &places[1]));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::connections::Connection;
 use super::proof::{Digest, Proof};
 use super::routes::{self, Access};
 use super::socket::PATH as SOCKET;
@@ -48,14 +49,20 @@ pub async fn guard(State(served): State<Arc<Served>>, request: Request, next: Ne
     match admit(&served, access, peer, request.uri().path(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(Refusal { problem, is_guess: false }) => problem.into_response(),
-        Err(Refusal { problem, is_guess: true }) => match served.guesses.slow(peer).await {
-            Ok(()) => problem.into_response(),
-            Err(busy) => {
-                let mut response = busy.into_response();
-                response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
-                response
+        Err(Refusal { problem, is_guess: true }) => {
+            // A guess is no stop: others don't wait for its place.
+            if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+                connection.asks_for_stop(false);
             }
-        },
+            match served.guesses.slow(peer).await {
+                Ok(()) => problem.into_response(),
+                Err(busy) => {
+                    let mut response = busy.into_response();
+                    response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+                    response
+                }
+            }
+        }
     }
 }
 

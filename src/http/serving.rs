@@ -12,7 +12,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, Request};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_body::{Frame, SizeHint};
 use hyper::server::conn::http1;
@@ -27,8 +27,9 @@ use tower_service::Service;
 use super::Problem;
 use super::connections::{Connection, Connections, Phase, Place, Room};
 
+const STOP: &str = "/v1/stop";
 /// What a connection in reserve may ask for.
-const URGENT: [&str; 4] = ["/v1/stop", "/v1/status", "/healthz", "/readyz"];
+const URGENT: [&str; 4] = [STOP, "/v1/status", "/healthz", "/readyz"];
 /// How long a connection in reserve has for its request.
 const URGENT_HEAD: Duration = Duration::from_secs(5);
 /// The pause where the system gives no further connection: too many files are open, say.
@@ -118,6 +119,7 @@ async fn answer(
     connection: Arc<Connection>,
 ) -> Result<Response, Infallible> {
     let (mut parts, body) = request.into_parts();
+    connection.asks_for_stop(parts.method == Method::POST && parts.uri.path() == STOP);
     connection.enter(if body.is_end_stream() { Phase::Busy } else { Phase::Reading });
     let path = parts.uri.path();
     let response = if connection.is_reserve && !URGENT.contains(&path) {

@@ -162,6 +162,10 @@ impl Transport for Twilio {
             return Err(HookRefused::Forged(why.into()));
         }
         // Only now: who has no signature learns nothing of what is read.
+        // The address is signed without an end, so fields may have been moved into it.
+        if ["AccountSid", "From", "MessageSid", "CallSid"].iter().any(|name| request.target.contains(name)) {
+            return Err(malformed("the address holds the name of a field; set another webhook address at Twilio"));
+        }
         let form = Form::read(request.body).map_err(HookRefused::Malformed)?;
         let field = |name: &str| form.field(name);
         if field("AccountSid").is_some_and(|account| account != self.account) {
@@ -171,8 +175,16 @@ impl Transport for Twilio {
             if form.has_unknown {
                 tracing::warn!("a webhook of Twilio has a field that isn't known here, so its sender isn't believed");
             }
+            if form.is_ambiguous {
+                tracing::warn!(
+                    "the signature of a webhook of Twilio fits another sender or other words as well, so its sender isn't \
+                     believed; write it again without words such as \"From\" or \"Body\" in capitals"
+                );
+            }
             let arrived = Arrived::new(sender, body, Some(id)).map_err(|why| malformed(&why.to_string()))?;
-            Ok::<_, HookRefused>(arrived.signed().vouched(!form.has_unknown && is_nameable(sender)))
+            Ok::<_, HookRefused>(
+                arrived.signed().vouched(!form.has_unknown && !form.is_ambiguous && is_nameable(sender)),
+            )
         };
         let from = field("From").ok_or_else(|| malformed("the form has no From"))?;
         match (field("MessageSid"), field("CallSid")) {
@@ -278,6 +290,23 @@ mod tests {
         assert!(!hooked(&new).expect("signed").messages[0].is_vouched);
         assert!(hooked(&new[..3]).expect("signed").messages[0].is_vouched);
         assert!(matches!(hooked(&[("AccountSid", "AC2"), ("From", "+15550100")]), Err(HookRefused::Malformed(_))));
+        let label = [("Body", "open"), ("From", "+15550100"), ("Label", "Frommessenger:1"), ("MessageSid", sid)];
+        assert!(hooked(&label).map_or(true, |hooked| !hooked.messages[0].is_vouched));
+    }
+
+    #[test]
+    fn fields_moved_into_the_address_are_refused() {
+        let twilio = account("https://example.com", "12345");
+        let target = "/hooks/twilio?k=1AccountSidAC1BodyxFrommessenger:1ProfileName";
+        let sid = "SM0123456789abcdef0123456789abcdef";
+        let pairs = [("Body", "open"), ("From", "+15550100"), ("MessageSid", sid)];
+        let text = format!("https://example.com{target}{}", form(&pairs));
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, b"12345");
+        let signature = STANDARD.encode(ring::hmac::sign(&key, text.as_bytes()));
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let headers = [("x-twilio-signature".to_owned(), signature)];
+        let request = HookRequest { headers: &headers, target, body: body.as_bytes() };
+        assert!(matches!(twilio.hook(&request, Timestamp::UNIX_EPOCH), Err(HookRefused::Malformed(_))));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Twilio signs names and values one after the other, sorted, with nothing between them. So whoever has one signed text can
 //! cut it into other names and values, and the signature still fits. Each field therefore has its form, none is given twice,
-//! and what names the sender or the message stands nowhere but in its own field.
+//! and what names the sender or the message stands nowhere but in its own field. Where the signed text can be read in a second
+//! way, with another sender or other words, nobody is believed to have written it.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,8 @@ pub(super) struct Form {
     fields: BTreeMap<String, String>,
     /// A field isn't known here, so the text may have been cut elsewhere: nobody is believed to have written it.
     pub has_unknown: bool,
+    /// The signed text can be cut into another sender or other words as well: nobody is believed to have written it.
+    pub is_ambiguous: bool,
 }
 
 /// What a field may hold.
@@ -135,7 +138,8 @@ impl Form {
                 return Err(format!("the form has the field {} twice", shown()));
             }
         }
-        let form = Self { fields, has_unknown };
+        let is_ambiguous = is_ambiguous(&fields);
+        let form = Self { fields, has_unknown, is_ambiguous };
         let message = form.field("MessageSid");
         for other in ["SmsSid", "SmsMessageSid"] {
             if form.field(other).is_some_and(|sid| Some(sid) != message) {
@@ -235,6 +239,78 @@ fn follows(naming: &str, rest: &str) -> bool {
     digits >= 3 || ["client:", "sip:"].iter().any(|kind| rest.starts_with(kind))
 }
 
+/// What Twilio looks up of a number: all four or none.
+const PLACES: [&str; 4] = ["City", "Country", "State", "Zip"];
+/// Characters of a sender's name in letters, at most 11 by GSM, and some room.
+const NAME: usize = 24;
+
+/// Whether the signed text can have been another form, with another sender or other words.
+///
+/// Each form has a `From`, so the real one stands in the text wherever it is cut. Only a text with one place that can begin a
+/// sender leaves no choice. The same holds for the words.
+fn is_ambiguous(fields: &BTreeMap<String, String>) -> bool {
+    let text: String = fields.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).collect();
+    let has = |name: &str| fields.contains_key(name);
+    let filled = |name: &str| fields.get(name).is_some_and(|value| !value.is_empty());
+    let is_call = has("CallSid");
+    let own = fields.keys().filter(|name| name.contains("From")).count();
+    if text.match_indices("From").filter(|(at, found)| can_begin_sender(&text[at + found.len()..])).count() > own {
+        return true;
+    }
+    for name in ["Body", "SpeechResult"] {
+        if text.matches(name).count() > usize::from(has(name)) {
+            return true;
+        }
+    }
+    // A name such as "Zip12345" or "12345Label" would make a sender and a field of one.
+    let places = |of: &str| PLACES.iter().filter(|place| has(&format!("{of}{place}"))).count();
+    let (from, to) = (places("From"), places("To"));
+    if !matches!(from, 0 | 4) || from > to {
+        return true;
+    }
+    // Fields between the words and the sender, and behind the sender, that not every form has.
+    let is_place = has("Latitude") && has("Longitude");
+    let is_button = !has("ButtonText") || fields.get("ButtonText") == fields.get("Body");
+    if (has("Label") || has("Address")) && !(is_place && filled("Latitude") && filled("Longitude"))
+        || has("ButtonPayload") && !has("ButtonText")
+        || !is_button
+        || fields.get("ChannelMetadata").is_some_and(|value| !value.starts_with('{'))
+    {
+        return true;
+    }
+    let of_calls = |name: &str| {
+        [
+            "Call",
+            "Forwarded",
+            "Digits",
+            "Direction",
+            "Duration",
+            "Confidence",
+            "Language",
+            "Stir",
+            "ParentCall",
+            "Speech",
+        ]
+        .iter()
+        .any(|kind| name.starts_with(kind))
+    };
+    !is_call && fields.keys().any(|name| of_calls(name))
+}
+
+/// Whether a sender can stand here. What begins with a blank or a mark is one only as a name, and a field follows that.
+fn can_begin_sender(rest: &str) -> bool {
+    match rest.chars().next() {
+        None => true,
+        Some(c) if c.is_whitespace() || matches!(c, ',' | '.' | ';' | '!' | '?' | ')' | '"' | '\'' | '’' | '…') => {
+            let near = &rest[..rest.floor_char_boundary(NAME + 16)];
+            let names = FIELDS.iter().map(|(name, _)| *name).chain(ENUMERATIONS.iter().copied());
+            names.filter(|name| *name > "From").any(|name| near.find(name).is_some_and(|at| at <= NAME))
+                || near.find("From").is_some_and(|at| at <= NAME)
+        }
+        Some(_) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,7 +336,7 @@ mod tests {
             ("FromState", ""),
             ("SmsStatus", "received"),
             ("FromCity", ""),
-            ("Body", "where is the key? From here"),
+            ("Body", "where is the key? From now on it lies in the drawer"),
             ("FromCountry", "GB"),
             ("To", "+15550199"),
             ("MessageSid", SID),
@@ -276,12 +352,13 @@ mod tests {
     fn what_twilio_posts_is_read() {
         let form = read(&usual()).expect("well formed");
         assert_eq!(
-            (form.field("From"), form.field("MessageSid"), form.has_unknown),
-            (Some("+15550100"), Some(SID), false)
+            (form.field("From"), form.field("MessageSid"), form.has_unknown, form.is_ambiguous),
+            (Some("+15550100"), Some(SID), false, false)
         );
         let whatsapp =
             [("From", "whatsapp:+15550100"), ("WaId", "15550100"), ("ProfileName", "Anna ☀"), ("MessageSid", SID)];
-        assert!(!read(&whatsapp).expect("well formed").has_unknown);
+        let whatsapp = read(&whatsapp).expect("well formed");
+        assert!(!whatsapp.has_unknown && !whatsapp.is_ambiguous);
         let media = [("NumMedia", "1"), ("MediaUrl0", "https://api.twilio.com/x"), ("MediaContentType0", "image/jpeg")];
         assert!(!read(&media).expect("well formed").has_unknown);
         let call = [
@@ -336,6 +413,99 @@ mod tests {
         ] {
             let cut = [("Body", "open the door"), ("From", "+15550100"), ("MessageSid", SID), (name, value)];
             assert!(read(&cut).map_or(true, |form| form.has_unknown && name == "ZzzFrom"), "{name}={value}");
+        }
+    }
+
+    /// A message of somebody else's, as Twilio signs it, and the same text cut so that it is the owner's.
+    fn recut(real: &[(&str, &str)], cut: &[(&str, &str)]) -> Result<Form, String> {
+        let signed = |pairs: &[(&str, &str)]| {
+            let sorted: BTreeMap<_, _> = pairs.iter().copied().collect();
+            sorted.into_iter().flat_map(|(name, value)| [name, value]).collect::<String>()
+        };
+        assert_eq!(signed(real), signed(cut), "one signature fits both");
+        read(cut)
+    }
+
+    #[test]
+    fn a_strangers_words_that_name_a_field_are_nobodys() {
+        let head = [("AccountSid", "AC1"), ("ApiVersion", "2010-04-01")];
+        let tail = [
+            ("MessageSid", SID),
+            ("NumMedia", "0"),
+            ("NumSegments", "1"),
+            ("SmsMessageSid", SID),
+            ("SmsSid", SID),
+            ("SmsStatus", "received"),
+            ("To", "+15550199"),
+        ];
+        let whole = |middle: &[(&'static str, &'static str)]| [&head[..], middle, &tail[..]].concat();
+        let is_nobodys = |real: &[(&'static str, &'static str)], cut: &[(&'static str, &'static str)]| {
+            let form = recut(&whole(real), &whole(cut));
+            assert!(form.as_ref().map_or(true, |form| form.is_ambiguous), "{cut:?}");
+        };
+        for (stranger, field) in [
+            ("messenger:1234567890", "Label"),
+            ("rcs:evil_agent", "Label"),
+            ("instagram:1", "Label"),
+            ("EVILCO", "FromCity"),
+            ("EVILCO", "FromZip"),
+            ("EVILCO", "Label"),
+            (" EVIL", "Label"),
+            ("+EVIL", "Language"),
+            ("&EVIL", "FromState"),
+        ] {
+            let words: &'static str = format!("open the doorFrom+15550100{field}").leak();
+            let swallowed: &'static str = format!("From{stranger}").leak();
+            is_nobodys(
+                &[("Body", words), ("From", stranger)],
+                &[("Body", "open the door"), ("From", "+15550100"), (field, swallowed)],
+            );
+        }
+        // The stranger's own name makes the field.
+        is_nobodys(
+            &[("Body", "openFrom+15550100"), ("From", "CityX")],
+            &[("Body", "open"), ("From", "+15550100"), ("FromCity", "X")],
+        );
+        is_nobodys(
+            &[("Body", "openFrom+15550100FromCityFromCountryUSFromState"), ("From", "Zip12345")],
+            &[
+                ("Body", "open"),
+                ("From", "+15550100"),
+                ("FromCity", ""),
+                ("FromCountry", "US"),
+                ("FromState", ""),
+                ("FromZip", "12345"),
+            ],
+        );
+        is_nobodys(&[("Body", "open"), ("From", "12345Label")], &[("Body", "open"), ("From", "12345"), ("Label", "")]);
+        // The owner's own words, but fewer.
+        let owners = [("Body", "leave it. Label it"), ("From", "+15550100")];
+        let fewer = [("Body", "leave it. "), ("From", "+15550100"), ("Label", " it")];
+        assert!(read(&whole(&owners)).is_ok_and(|form| !form.is_ambiguous));
+        assert!(read(&whole(&fewer)).map_or(true, |form| form.is_ambiguous));
+        let only_end = [
+            ("AccountSid", "AC1"),
+            ("ApiVersion", "2010-04-01BodyDo not touch it. "),
+            ("Body", "Open the door"),
+            ("From", "+15550100"),
+            ("MessageSid", SID),
+        ];
+        let real = [
+            ("AccountSid", "AC1"),
+            ("ApiVersion", "2010-04-01"),
+            ("Body", "Do not touch it. BodyOpen the door"),
+            ("From", "+15550100"),
+            ("MessageSid", SID),
+        ];
+        assert!(recut(&real, &only_end).map_or(true, |form| form.is_ambiguous));
+        // Plain words that only begin like a field stay the owner's.
+        for words in
+            ["From now on speak slowly and clearly", "Tomorrow at nine: Address the letter", "from here to there"]
+        {
+            assert!(
+                read(&whole(&[("Body", words), ("From", "+15550100")])).is_ok_and(|form| !form.is_ambiguous),
+                "{words}"
+            );
         }
     }
 }

@@ -89,17 +89,62 @@ fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool 
         Vouching::From => return true,
         Vouching::Server(name) => name,
     };
+    let Some(lines) = header_lines(message.raw_message.as_ref()) else { return false };
+    let values = |wanted: &'static str| {
+        lines.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(wanted)).map(|(_, value)| *value)
+    };
     // Of two From, or two addresses in one, servers may have checked the other.
-    let headers =
-        |name: &'static str| message.headers_raw().filter(move |(known, _)| known.trim().eq_ignore_ascii_case(name));
-    let is_one = message.from().is_some_and(|from| from.iter().count() == 1) && headers("From").count() == 1;
+    let is_one = message.from().is_some_and(|from| from.iter().count() == 1)
+        && values("From").count() == 1
+        && values("From").all(|value| readable(value).is_some());
     let Some((_, domain)) = sender.rsplit_once('@').filter(|_| is_one) else { return false };
-    let mut all = headers("Authentication-Results").map(|(_, value)| Results::read(value));
-    let Some(Some(top)) = all.next() else { return false };
+    let mut all = values("Authentication-Results");
+    let Some(top) = all.next().and_then(readable).and_then(Results::read) else { return false };
     let is_trusted = |results: &Results| results.server.eq_ignore_ascii_case(name);
-    is_trusted(&top)
-        && top.passes("dmarc", "header.from", domain)
-        && !all.flatten().any(|below| is_trusted(&below) && below.says("dmarc"))
+    // What can't be read may be of the server as well.
+    let speaks_too = |below: &[u8]| match readable(below).map(|text| (text, Results::read(text))) {
+        Some((_, Some(results))) => is_trusted(&results) && results.says("dmarc"),
+        Some((text, None)) => text.to_ascii_lowercase().contains(&name.to_ascii_lowercase()),
+        None => true,
+    };
+    is_trusted(&top) && top.passes("dmarc", "header.from", domain) && !all.any(speaks_too)
+}
+
+/// The lines of a letter's head, folded lines as one, as servers read them: names, and values in bytes. `None`: something in it
+/// can be read in two ways, so that the server may have checked another head than this one.
+fn header_lines(raw: &[u8]) -> Option<Vec<(&str, &[u8])>> {
+    let mut lines: Vec<(&str, &[u8])> = Vec::new();
+    // Where the value of the last line begins.
+    let (mut begun, mut at) = (0, 0);
+    loop {
+        let end = raw[at..].iter().position(|byte| *byte == b'\n').map_or(raw.len(), |end| at + end);
+        let line = raw[at..end].strip_suffix(b"\r").unwrap_or(&raw[at..end]);
+        if line.is_empty() {
+            return Some(lines);
+        }
+        if line.contains(&b'\r') || line.iter().all(|byte| byte.is_ascii_whitespace()) {
+            return None;
+        }
+        if matches!(line[0], b' ' | b'\t') {
+            lines.last_mut()?.1 = &raw[begun..at + line.len()];
+        } else {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            let name = std::str::from_utf8(&line[..colon]).ok()?.trim_end_matches([' ', '\t']);
+            if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+                return None;
+            }
+            begun = at + colon + 1;
+            lines.push((name, &line[colon + 1..]));
+        }
+        at = (end + 1).min(raw.len());
+    }
+}
+
+/// A header's value as text; none where it holds other bytes than UTF-8, or a control character.
+fn readable(value: &[u8]) -> Option<&str> {
+    let is_fold = |c: char| matches!(c, '\t' | '\r' | '\n');
+    // Some servers write U+0080 for a zero byte.
+    std::str::from_utf8(value).ok().filter(|text| !text.chars().any(|c| c.is_control() && !is_fold(c)))
 }
 
 /// What is new in an answer: up to the quoted letter or the signature.
@@ -201,6 +246,43 @@ mod tests {
         assert!(!vouched(&format!("Authentication-Results: mx.evil.example; none\r\n{good}")), "only the topmost");
         let two = format!("From: anna@example.org, bo@evil.example\r\n{good}\r\nhello");
         assert!(!arrived(read(two.as_bytes(), OWN, &server, |_| false)).is_vouched);
+    }
+
+    #[test]
+    fn a_line_that_can_not_be_read_is_not_passed_over() {
+        let server = Vouching::Server("mx.example.org".into());
+        let vouched = |head: &[u8]| {
+            let raw = [b"Message-ID: <m1@example.org>\r\n".as_slice(), head, b"\r\nhello"].concat();
+            matches!(read(&raw, OWN, &server, |_| false), Letter::Message(arrived) if arrived.is_vouched)
+        };
+        let good = b"Authentication-Results: mx.example.org; dmarc=pass header.from=example.org\r\n".as_slice();
+        let from = b"From: Anna <anna@example.org>\r\n".as_slice();
+        assert!(vouched(&[good, from].concat()));
+        assert!(vouched(&[b"Subject: t\xe9\r\n".as_slice(), good, from].concat()), "another line may hold anything");
+        let folded = b"Authentication-Results: mx.example.org;\r\n\tdmarc=pass\r\n header.from=example.org\r\n";
+        assert!(vouched(&[folded.as_slice(), from].concat()));
+        for byte in [b"\xff".as_slice(), b"\"\xe9\"", b"\x00", b"\xc2\x80", b"\x7f", b"\x1b", b"\xc3", b"a\rb", b"\x0b"]
+        {
+            let own = |name: &str| {
+                let begin = format!("{name}: mx.example.org; spf=pass smtp.mailfrom=");
+                [begin.as_bytes(), byte, b"x@evil.example; dmarc=fail header.from=example.org\r\n"].concat()
+            };
+            for name in ["Authentication-Results", "authentication-results ", "AUTHENTICATION-RESULTS\t"] {
+                assert!(!vouched(&[&own(name), good, from].concat()), "{name} {byte:?} above");
+                assert!(!vouched(&[good, &own(name), from].concat()), "{name} {byte:?} below");
+            }
+            let second = [b"From: evil@evil.example ".as_slice(), byte, b"\r\n"].concat();
+            assert!(!vouched(&[good, &second, from].concat()), "{byte:?} in a From above");
+            assert!(!vouched(&[good, from, &second].concat()), "{byte:?} in a From below");
+            let only = [b"From: \"".as_slice(), byte, b"\" <anna@example.org>\r\n"].concat();
+            assert!(!vouched(&[good, &only].concat()), "{byte:?} in the From");
+            let named = [b"Authentication".as_slice(), byte, b"-Results: mx.example.org; dmarc=fail\r\n"].concat();
+            assert!(!vouched(&[&named, good, from].concat()), "{byte:?} in a name");
+        }
+        for odd in [b" \r\n".as_slice(), b"\t\n", b"no colon\r\n", b": x\r\n", b"a b: x\r\n"] {
+            assert!(!vouched(&[odd, good, from].concat()), "{odd:?}");
+        }
+        assert!(!vouched(&[b"Subject: x\r".as_slice(), good, from].concat()), "a line that only some servers end");
     }
 
     #[test]
