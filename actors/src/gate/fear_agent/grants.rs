@@ -15,6 +15,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 use super::shape::{Shape, What, has_form, lies_in, pattern_words, program_of};
+use super::tables::{self, Reach};
 
 /// Grants that can be held. Another is refused until one is taken back.
 pub(super) const MOST: usize = 1024;
@@ -31,167 +32,6 @@ const NOT_NAMED: &[&str] = &[
     "fs.unknown-path",
     "outcome.unknown",
 ];
-
-/// Programs that run whatever their words say: no form of them is narrower than everything.
-const RUNS_ANYTHING: &[&str] = &[
-    ".",
-    "ash",
-    "at",
-    "batch",
-    "bash",
-    "bunx",
-    "bwrap",
-    "builtin",
-    "busybox",
-    "chroot",
-    "chrt",
-    "command",
-    "coproc",
-    "csh",
-    "dash",
-    "doas",
-    "docker",
-    "elvish",
-    "entr",
-    "env",
-    "eval",
-    "exec",
-    "expect",
-    "fakeroot",
-    "find",
-    "firejail",
-    "fish",
-    "flock",
-    "gdb",
-    "gmake",
-    "ionice",
-    "just",
-    "ksh",
-    "kubectl",
-    "ltrace",
-    "make",
-    "mksh",
-    "nerdctl",
-    "nice",
-    "ninja",
-    "nix",
-    "nix-shell",
-    "nohup",
-    "npx",
-    "nsenter",
-    "nu",
-    "parallel",
-    "perf",
-    "pipx",
-    "pkexec",
-    "podman",
-    "powershell",
-    "proot",
-    "pwsh",
-    "rlwrap",
-    "runuser",
-    "script",
-    "setarch",
-    "setpriv",
-    "setsid",
-    "sh",
-    "source",
-    "ssh",
-    "stdbuf",
-    "strace",
-    "su",
-    "sudo",
-    "systemd-run",
-    "task",
-    "taskset",
-    "tcsh",
-    "time",
-    "timeout",
-    "tmux",
-    "toybox",
-    "trap",
-    "unbuffer",
-    "unshare",
-    "uvx",
-    "valgrind",
-    "watch",
-    "xargs",
-    "xvfb-run",
-    "yash",
-    "zsh",
-];
-
-/// Programs that run a text, a file, or a command of theirs: a form must name it as the first word.
-const RUNS_FIRST: &[&str] = &[
-    "awk",
-    "bun",
-    "bundle",
-    "cargo",
-    "clisp",
-    "cmake",
-    "composer",
-    "conda",
-    "deno",
-    "dotnet",
-    "elixir",
-    "erl",
-    "gawk",
-    "gem",
-    "git",
-    "go",
-    "gradle",
-    "groovy",
-    "guile",
-    "hg",
-    "irb",
-    "java",
-    "jshell",
-    "julia",
-    "lua",
-    "luajit",
-    "mawk",
-    "meson",
-    "mvn",
-    "nawk",
-    "node",
-    "nodejs",
-    "npm",
-    "ocaml",
-    "osascript",
-    "perl",
-    "php",
-    "pip",
-    "pnpm",
-    "poetry",
-    "psql",
-    "pypy",
-    "python",
-    "racket",
-    "raku",
-    "rake",
-    "ruby",
-    "runghc",
-    "rustup",
-    "scala",
-    "sbcl",
-    "sqlite",
-    "svn",
-    "swift",
-    "tclsh",
-    "tox",
-    "ts-node",
-    "tsx",
-    "uv",
-    "vim",
-    "vi",
-    "wish",
-    "yarn",
-    "Rscript",
-    "R",
-];
-
-/// Of these, the ones whose first word is a command and not code.
-const COMMANDED: &[&str] = &["git", "hg", "svn"];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Grant {
@@ -322,7 +162,7 @@ impl Scope {
 
     fn of_program(words: &[String], shape: &Shape, reasons: &Reasons) -> Result<Self, String> {
         let program = program_of(&words[0]);
-        if RUNS_ANYTHING.contains(&program) || (RUNS_FIRST.contains(&program) && !COMMANDED.contains(&program)) {
+        if matches!(tables::reach(words), Reach::Anything | Reach::First) {
             return Err(format!(
                 "{program} runs whatever its arguments say, so any arguments would be anything at all"
             ));
@@ -343,13 +183,13 @@ impl Scope {
         }
         let program = program_of(&form[0]);
         let is_open = form.iter().any(|word| word.contains('*'));
-        if is_open && RUNS_ANYTHING.contains(&program) {
+        if is_open && tables::reach(&form) == Reach::Anything {
             return Err(format!(
                 "{program} runs whatever its arguments say, so a pattern with * would be anything at all"
             ));
         }
         let names_first = form.get(1).is_some_and(|first| !first.contains('*') && !first.starts_with('-'));
-        if is_open && RUNS_FIRST.contains(&program) && !names_first {
+        if is_open && tables::reach(&form) != Reach::Words && !names_first {
             return Err(format!(
                 "{program} runs what its first argument says; name it in the pattern: {} {} *",
                 words[0],
