@@ -293,6 +293,100 @@ fn talk_about_stopping_is_not_a_command() {
 }
 
 #[test]
+fn a_stop_with_its_reason_is_a_stop() {
+    let (grammar, mut missed) = (grammar(), Vec::new());
+    for text in [
+        "stop it, you're hurting me",
+        "stop you're hurting me",
+        "you're hurting me, stop!",
+        "Stop! It hurts!",
+        "stop that hurts",
+        "halt, that hurts me",
+        "Maxim stop, I'm stuck",
+        "stop now please, my hand is caught",
+        "stop, my finger is stuck",
+        "stop, my hair got caught",
+        "freeze, someone is in there",
+        "stop hurting me",
+        "stop crushing my foot",
+        "STOP IT, you're crushing my hand",
+        "ouch, stop, let me go",
+        "stop, I can't breathe",
+        "Halt, du tust mir weh!",
+        "stopp, das tut weh",
+        "Hör auf, meine Hand ist eingeklemmt",
+        "Arrête, tu me fais mal !",
+        "stop, ça fait mal",
+        "arrête, ma main est coincée",
+        "¡Para, me haces daño!",
+        "detente, me duele",
+        "alto, mi mano está atrapada",
+        "Fermati, mi fai male!",
+        "ferma, la mia mano è incastrata",
+        "pare, você está me machucando",
+        "stop, je doet me pijn",
+        "stop, mijn hand zit vast",
+        "stój, to boli",
+        "стой, мне больно",
+        "стоп, рука застряла",
+        "dur, canımı acıtıyorsun",
+        "dur, elim sıkıştı",
+        "stanna, det gör ont",
+        "止まれ、痛い！",
+        "止まって、手が挟まった",
+        "快停下，你弄疼我了",
+        "停！我的手被夹住了",
+        "멈춰, 아파!",
+        "멈춰! 손이 끼었어",
+        "توقف، هذا يؤلم",
+        "रुको, दर्द हो रहा है",
+    ] {
+        for said in [text.to_owned(), transcribed(text)] {
+            if !grammar.matches(&said, false) || !grammar.matches(&said, true) {
+                missed.push(said);
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+    for text in [
+        "it hurts",
+        "my hand is caught",
+        "you're hurting me",
+        "don't stop, it hurts",
+        "it hurts when I stop",
+        "if it hurts, stop",
+        "du tust mir weh",
+        "me duele",
+        "我的手被夹住了",
+        "痛い",
+    ] {
+        assert!(!grammar.matches(text, false), "no command: {text:?}");
+    }
+}
+
+#[test]
+fn what_only_holds_a_word_of_stopping_stops_no_moving_body() {
+    let (grammar, mut taken) = (grammar(), Vec::new());
+    for text in [
+        "quit is a verb",
+        "halt is a noun",
+        "freeze the peas",
+        "freeze the bread",
+        "the non-stop flight",
+        "el alto precio",
+        "para mí un café",
+        "¿para qué sirve?",
+        "une halte à la gare",
+        "stopa procentowa",
+    ] {
+        if grammar.matches(text, true) {
+            taken.push(text);
+        }
+    }
+    assert!(taken.is_empty(), "{taken:#?}");
+}
+
+#[test]
 fn phrases_of_further_languages_come_from_configuration() {
     let grammar = StopGrammar::new(NAMES, &["geldi-stopu", "ĉesu", "止まらんかい", ""]);
     for text in
