@@ -89,6 +89,8 @@ async fn keep(stream: TcpStream, peer: SocketAddr, place: Place, router: Router,
     let head = if connection.is_reserve { URGENT_HEAD } else { Duration::from_secs(HEAD_TIME.limit as u64) };
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(!connection.is_reserve);
+    // hyper's date panics from the year 9999 on, and nobody needs it here.
+    builder.auto_date_header(false);
     builder.max_headers(HEADERS.limit).max_header_size(HEAD.limit).max_buf_size(HEAD.limit + (8 << 10));
     let io = TokioIo::new(Watched { stream, connection: Arc::clone(&connection) });
     let mut serving = pin!(builder.serve_connection(io, service).with_upgrades());

@@ -40,7 +40,7 @@ pub(super) fn read(raw: &[u8], own: &str, vouching: &Vouching, stops: impl Fn(&s
         }
     }
     let provider_id = message.message_id().map(|id| name_of(id, message.subject().unwrap_or_default()));
-    let is_vouched = is_vouched(&message, sender, vouching);
+    let is_vouched = is_address(sender) && is_vouched(&message, sender, vouching);
     match Arrived::new(&sender.to_lowercase(), &body, provider_id.as_deref()) {
         Ok(arrived) => Letter::Message(arrived.vouched(is_vouched)),
         Err(why) => Letter::Ignored(why.to_string()),
@@ -108,6 +108,13 @@ fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool 
         None => true,
     };
     is_trusted(&top) && top.passes("dmarc", "header.from", domain) && !all.any(speaks_too)
+}
+
+/// Whether it has both its parts, and no letter that is another address's in small letters: K (U+212A) is k.
+fn is_address(sender: &str) -> bool {
+    let is_other = |c: char| !c.is_ascii() && c.to_lowercase().any(|small| small.is_ascii());
+    sender.rsplit_once('@').is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty())
+        && !sender.chars().any(is_other)
 }
 
 /// The lines of a letter's head, folded lines as one, as servers read them: names, and values in bytes. `None`: something in it
@@ -246,6 +253,14 @@ mod tests {
         assert!(!vouched(&format!("Authentication-Results: mx.evil.example; none\r\n{good}")), "only the topmost");
         let two = format!("From: anna@example.org, bo@evil.example\r\n{good}\r\nhello");
         assert!(!arrived(read(two.as_bytes(), OWN, &server, |_| false)).is_vouched);
+    }
+
+    #[test]
+    fn an_address_that_becomes_another_in_small_letters_or_is_none_is_not_believed() {
+        assert!(is_address("Kate@example.org") && is_address("käte@example.org"));
+        for sender in ["\u{212a}ate@example.org", "\u{130}da@example.org", "@example.org", "kate@", "kate"] {
+            assert!(!is_address(sender), "{sender}");
+        }
     }
 
     #[test]
