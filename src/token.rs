@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::process::geteuid;
@@ -74,8 +75,8 @@ pub fn of_daemon(folder: &DataFolder) -> io::Result<OwnToken> {
              name a file in http.token_file"
         ),
         (Err(error), _) => format!(
-            "the token can't be written to {shown} ({error}): until there is room and the daemon starts anew, only \
-             stopping works; or set http.token_file"
+            "the token can't be written to {shown} ({error}): put that right and start again; until then only stopping \
+             works. Or set http.token_file"
         ),
     };
     Ok(OwnToken { secret: Secret::new(secret), told: Some(told) })
@@ -85,7 +86,7 @@ pub fn of_daemon(folder: &DataFolder) -> io::Result<OwnToken> {
 fn kept(folder: &DataFolder) -> io::Result<Secret> {
     let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
     let mut options = fs::OpenOptions::new();
-    let file = options.read(true).custom_flags(libc_nofollow()).open(folder.token())?;
+    let file = options.read(true).custom_flags(careful()).open(folder.token())?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(bad("it was no plain file"));
@@ -100,9 +101,9 @@ fn kept(folder: &DataFolder) -> io::Result<Secret> {
     if is_whole(&secret) { Ok(Secret::new(secret)) } else { Err(bad("it was damaged")) }
 }
 
-/// O_NOFOLLOW as the kernel has it here.
-fn libc_nofollow() -> i32 {
-    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
+/// A link isn't followed, and a pipe in the file's place isn't waited for.
+fn careful() -> i32 {
+    (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed()
 }
 
 fn text(file: File) -> io::Result<String> {
@@ -126,15 +127,38 @@ fn write(folder: &DataFolder, secret: &str) -> io::Result<()> {
     File::open(folder.path())?.sync_all()
 }
 
+/// What a start tells of a token file of the configuration that other accounts can read or write; nothing where it is
+/// private. Whoever knows the token commands the agent.
+pub fn exposure(file: &Path) -> Option<String> {
+    let mode = fs::metadata(file).ok()?.mode() & 0o777;
+    (mode & 0o077 != 0).then(|| {
+        let shown = file.display();
+        format!(
+            "OTHER ACCOUNTS OF THIS MACHINE CAN READ THE TOKEN: http.token_file {shown} has mode {mode:o}. Who reads it \
+             commands the agent; `chmod 600 {shown}`, and put a new token in it"
+        )
+    })
+}
+
 /// For a command: the token, and the account that it belongs to; none where no daemon has made one.
 ///
 /// # Errors
-/// It is there, and this user may not read it.
+/// It is there, and this user may not read it; or it is no token that a daemon has made ([`io::ErrorKind::InvalidData`]).
 pub fn of_command(folder: &DataFolder) -> io::Result<Option<(Secret, u32)>> {
-    match File::open(folder.token()) {
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    match fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(folder.token()) {
         Ok(file) => {
-            let owner = file.metadata()?.uid();
-            Ok(Some((Secret::new(text(file)?), owner)))
+            let about = file.metadata()?;
+            if !about.is_file() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no plain file"));
+            }
+            let owner = about.uid();
+            let secret = text(file)?;
+            if !is_whole(&secret) {
+                let why = if secret.is_empty() { "it is empty" } else { "it isn't a token that a daemon has made" };
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
+            Ok(Some((Secret::new(secret), owner)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -173,6 +197,42 @@ mod tests {
     }
 
     #[test]
+    fn a_command_takes_no_damaged_token_for_one() {
+        let (_dir, folder) = folder();
+        let whole = token(&folder).0;
+        for (text, why) in [
+            ("", "empty"),
+            ("\n", "empty"),
+            ("\n\n", "empty"),
+            ("short", "isn't a token"),
+            (&whole[1..], "isn't a token"),
+        ] {
+            fs::write(folder.token(), text).expect("written");
+            let error = of_command(&folder).expect_err("none");
+            assert!(error.kind() == io::ErrorKind::InvalidData && error.to_string().contains(why), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_token_file_that_others_can_open_is_told_with_the_fix() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("token");
+        fs::write(&file, "0123456789abcdef0123").expect("written");
+        for (mode, is_told) in
+            [(0o600, false), (0o400, false), (0o644, true), (0o640, true), (0o602, true), (0o604, true)]
+        {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("set");
+            let told = exposure(&file);
+            assert_eq!(told.is_some(), is_told, "{mode:o}");
+            if let Some(told) = told {
+                assert!(told.contains("chmod 600") && told.contains(&format!("{mode:o}")), "{told}");
+                assert!(!told.contains("0123456789"), "{told}");
+            }
+        }
+        assert_eq!(exposure(&dir.path().join("absent")), None);
+    }
+
+    #[test]
     fn one_that_others_may_know_or_that_is_none_is_replaced_and_that_is_told() {
         let (_dir, folder) = folder();
         let path = folder.token();
@@ -190,6 +250,13 @@ mod tests {
         spoil(&|| mode(0o644), "others could read it");
         spoil(&|| mode(0o660), "others could read it");
         spoil(&|| fs::write(folder.token(), "").expect("written"), "damaged");
+        let pipe = || {
+            fs::remove_file(folder.token()).expect("removed");
+            let fifo = rustix::fs::FileType::Fifo;
+            rustix::fs::mknodat(rustix::fs::CWD, folder.token(), fifo, 0o600.into(), 0).expect("a pipe");
+            assert!(of_command(&folder).is_err());
+        };
+        spoil(&pipe, "no plain file");
         spoil(&|| fs::write(folder.token(), "short").expect("written"), "damaged");
         let bytes = fs::read(folder.token()).expect("there");
         for place in [0, 31, 63, 64, 71] {

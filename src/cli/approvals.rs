@@ -138,12 +138,16 @@ fn shown(asked: &Value, out: &Out) -> String {
 fn covers(approval: &Value) -> String {
     let code = approval["code"].as_str().unwrap_or("-");
     let always = match (&approval["always"]["covers"], &approval["always"]["not"]) {
-        (Value::String(covers), _) => format!("{code} --always would cover {}", printable(covers)),
+        (Value::String(covers), _) => {
+            format!("`maxim approvals allow {code} --always` would allow {}", printable(covers))
+        }
         (_, Value::String(why)) => format!("{code} has no --always: {}", printable(why)),
         _ => format!("{code} has no --always"),
     };
     match approval["any_arguments"].as_str() {
-        Some(wider) => format!("{always}\n{code} --any-arguments would cover {}", printable(wider)),
+        Some(wider) => {
+            format!("{always}\n`maxim approvals allow {code} --any-arguments` would allow {}", printable(wider))
+        }
         None => always,
     }
 }

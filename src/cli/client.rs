@@ -1,5 +1,6 @@
 //! The way to a brain: over HTTP to a running daemon, or, for what concerns memory alone, to the store itself.
 
+use std::io::ErrorKind;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
@@ -315,7 +316,13 @@ fn noted(global: &Global) -> Result<(String, String), CliError> {
                 CliError::new(Exit::TryAgain, format!("no daemon is running; tried {note}, which isn't there"), fix)
             }
         }),
-        Err(error) => Err(CliError::new(Exit::TryAgain, format!("no daemon found; tried {note}: {error}"), fix)),
+        Err(error) => {
+            let fix = match error.kind() {
+                ErrorKind::PermissionDenied => "it belongs to another user: run as that user or as root",
+                _ => fix,
+            };
+            Err(CliError::new(Exit::TryAgain, format!("no daemon found; tried {note}: {error}"), fix))
+        }
     }
 }
 

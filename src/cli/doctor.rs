@@ -12,13 +12,16 @@ use maxim_actors::language::Tokenizer;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::own_token::ANEW;
 use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, tool_list};
 use crate::agent::containment::Containment;
 use crate::config::Settings;
 use crate::daemon::written_folder;
+use crate::data_folder::TokenKind;
 use crate::http::check_listen;
 use crate::stopping::hold_in_words;
+use crate::token;
 
 /// Look for what is wrong, and say how to put it right.
 #[derive(Args, Debug)]
@@ -70,7 +73,8 @@ impl DoctorArgs {
             Ok(loaded) => {
                 findings.push(Finding::ok("configuration", "valid"));
                 findings.extend(secrets(&loaded.settings));
-                findings.push(door(global, &loaded.settings));
+                let (of_daemon, asks_for) = daemon(global);
+                findings.extend(door(global, &loaded.settings, asks_for));
                 findings.push(model(&loaded.settings));
                 findings.extend(tokenizer(&loaded.settings));
                 findings.extend(encoder(&loaded.settings));
@@ -78,7 +82,7 @@ impl DoctorArgs {
                 findings.extend(voice(&loaded.settings));
                 findings.extend(sandbox(&loaded.settings, own_files(global, &loaded.settings)));
                 findings.push(data(global));
-                findings.extend(daemon(global));
+                findings.extend(of_daemon);
             }
             Err(error) => {
                 findings.extend(Finding::of_error("configuration", Health::Fault, &error));
@@ -109,8 +113,20 @@ fn shown(findings: &[Finding], out: &Out) -> String {
     table.show(out.paint)
 }
 
-/// Whom the HTTP door lets in.
-fn door(global: &Global, settings: &Settings) -> Finding {
+/// Whom the HTTP door lets in. Where a daemon answers, its own word counts and not the configuration of this command.
+fn door(global: &Global, settings: &Settings, running: Option<TokenKind>) -> Option<Finding> {
+    const NAME: &str = "http door";
+    match running {
+        // It tells so itself.
+        Some(TokenKind::Nothing) => None,
+        Some(TokenKind::Configured) => Some(Finding::ok(NAME, "the daemon asks for the token of its configuration")),
+        Some(TokenKind::Own) => Some(own_door(global, true)),
+        None => Some(configured_door(global, settings)),
+    }
+}
+
+/// As a start here would have it.
+fn configured_door(global: &Global, settings: &Settings) -> Finding {
     const NAME: &str = "http door";
     let http = &settings.http;
     let token = match http.bearer() {
@@ -129,14 +145,25 @@ fn door(global: &Global, settings: &Settings) -> Finding {
     if token.is_some() {
         return Finding::ok(NAME, "asks for the token of the configuration");
     }
+    own_door(global, false)
+}
+
+/// One that asks for the token of the data folder.
+fn own_door(global: &Global, is_running: bool) -> Finding {
+    const NAME: &str = "http door";
     let Ok(folder) = global.data_folder() else { return Finding::ok(NAME, "asks for a token") };
     let path = folder.token();
+    let shown = path.display();
+    let fix = if is_running { ANEW } else { "the next start makes a new one" };
     match fs::metadata(&path).map(|about| about.permissions().mode() & 0o077) {
-        Ok(0) => Finding::ok(NAME, format!("asks for the token in {}", path.display())),
-        Ok(_) => {
-            let found = format!("the token in {} may be read by others", path.display());
-            Finding::new(NAME, Health::Fault, found, "end the daemon and start it anew: it makes another one")
-        }
+        Ok(0) => match token::of_command(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                Finding::new(NAME, Health::Fault, format!("the token in {shown} doesn't serve: {error}"), fix)
+            }
+            _ => Finding::ok(NAME, format!("asks for the token in {shown}")),
+        },
+        Ok(_) => Finding::new(NAME, Health::Fault, format!("the token in {shown} may be read by others"), fix),
+        Err(_) if is_running => Finding::new(NAME, Health::Fault, format!("the token isn't in {shown} any more"), fix),
         Err(_) => Finding::ok(NAME, "asks for a token, which the daemon makes at its first start"),
     }
 }
@@ -168,17 +195,19 @@ fn secrets(settings: &Settings) -> Vec<Finding> {
         if let Err(fault) = read {
             findings.push(Finding::new(key, Health::Fault, fault.found, fault.fix));
         } else if let Some(file) = file {
-            findings.push(privacy(key, file));
+            // Who reads this one commands the agent.
+            let health = if key == "http.token_file" { Health::Fault } else { Health::Note };
+            findings.push(privacy(key, file, health));
         }
     }
     findings
 }
 
-fn privacy(key: &str, file: &Path) -> Finding {
+fn privacy(key: &str, file: &Path, if_open: Health) -> Finding {
     let shown = file.display();
     match fs::metadata(file).map(|meta| meta.permissions().mode() & 0o077) {
         Ok(0) => Finding::ok(key, format!("{shown} is private")),
-        Ok(_) => Finding::new(key, Health::Note, format!("others may read {shown}"), format!("chmod 600 {shown}")),
+        Ok(_) => Finding::new(key, if_open, format!("others may read {shown}"), format!("chmod 600 {shown}")),
         Err(error) => Finding::new(key, Health::Fault, format!("{shown}: {error}"), "make it readable for this user"),
     }
 }
@@ -296,9 +325,12 @@ fn data(global: &Global) -> Finding {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Finding::new("data folder", Health::Note, format!("{shown} isn't there yet"), "`maxim run` makes it")
         }
-        Err(error) => {
-            Finding::new("data folder", Health::Fault, format!("{shown} can't be written: {error}"), "free or chown it")
-        }
+        Err(error) => Finding::new(
+            "data folder",
+            Health::Fault,
+            format!("{shown} can't be written: {error}"),
+            "make room on the disk, or run as the user who owns it",
+        ),
     }
 }
 
@@ -309,8 +341,10 @@ fn tempfile_in(folder: &Path) -> std::io::Result<()> {
     fs::remove_file(file)
 }
 
-fn daemon(global: &Global) -> Vec<Finding> {
-    match global.client() {
+/// Its findings, and what the one that answers asks callers for.
+fn daemon(global: &Global) -> (Vec<Finding>, Option<TokenKind>) {
+    let mut asks_for = None;
+    let findings = match global.client() {
         Ok(client) => match client.get(&["v1", "status"], &[]) {
             Ok(answer) => {
                 let mut findings = vec![Finding::ok(
@@ -318,13 +352,15 @@ fn daemon(global: &Global) -> Vec<Finding> {
                     format!("answers{}", client.base().map_or_else(String::new, |base| format!(" at {base}"))),
                 )];
                 findings.extend(inside(&answer.body));
+                asks_for = serde_json::from_value(answer.body["asks_for"].clone()).ok();
                 findings
             }
             Err(error) => Finding::of_error("daemon", Health::Fault, &error),
         },
         // Not running is no fault; a note that leads nowhere, above, is.
         Err(error) => Finding::of_error("daemon", Health::Note, &error),
-    }
+    };
+    (findings, asks_for)
 }
 
 /// What the daemon says of itself.
@@ -469,7 +505,12 @@ fn sandbox(settings: &Settings, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding
     facts
         .map(|(is_well, found)| match is_well {
             true => Finding::ok("sandbox", found),
-            false => Finding::new("sandbox", Health::Note, found, "what is missing is missing for every tool's child"),
+            false => Finding::new(
+                "sandbox",
+                Health::Note,
+                found,
+                "each program that a tool starts runs without what is missing",
+            ),
         })
         .collect()
 }

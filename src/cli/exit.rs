@@ -165,7 +165,7 @@ pub fn of_clap(error: &clap::Error) -> Result<Exit, CliError> {
             let found = paragraph(text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: "));
             let tips: Vec<String> =
                 text.lines().filter_map(|l| l.trim().strip_prefix("tip: ").map(paragraph)).collect();
-            let fix = if tips.is_empty() { "see --help of the command".to_owned() } else { tips.join(", ") };
+            let fix = if tips.is_empty() { "see `maxim COMMAND --help`".to_owned() } else { tips.join(", ") };
             Err(CliError::new(Exit::Usage, found, fix))
         }
     }

@@ -15,7 +15,10 @@ use crate::{loopback, token};
 
 /// What is shown, or what to do where nothing can be: a command that needs none works all the same.
 pub enum Shown {
-    Token(Secret),
+    Token {
+        secret: Secret,
+        fix: String,
+    },
     /// The door is open, or none is known.
     Nothing {
         fix: String,
@@ -24,14 +27,21 @@ pub enum Shown {
 
 const CONFIGURED: &str = "set the daemon's token with MAXIM__HTTP__TOKEN or http.token_file";
 
+/// What helps where the token file isn't the daemon's any more.
+pub(super) const ANEW: &str = "end the daemon and start it again: it makes a new one";
+
 impl Shown {
+    fn configured(secret: Secret) -> Self {
+        Self::Token { secret, fix: CONFIGURED.into() }
+    }
+
     fn nothing(fix: impl Into<String>) -> Self {
         Self::Nothing { fix: fix.into() }
     }
 
     pub fn token(&self) -> Option<&Secret> {
         match self {
-            Self::Token(secret) => Some(secret),
+            Self::Token { secret, .. } => Some(secret),
             Self::Nothing { .. } => None,
         }
     }
@@ -39,8 +49,7 @@ impl Shown {
     /// What helps where the daemon didn't take it.
     pub fn fix(&self) -> &str {
         match self {
-            Self::Token(_) => CONFIGURED,
-            Self::Nothing { fix } => fix,
+            Self::Token { fix, .. } | Self::Nothing { fix } => fix,
         }
     }
 }
@@ -57,14 +66,14 @@ pub fn find(global: &Global, base: &Url, named: bool) -> Result<Shown, CliError>
         folder.ok().zip(note).filter(|(_, note)| !named || is_same_door(base, &note.url)).zip(of_loopback(base))
     else {
         // The own token is for the daemon of the data folder on this machine, and for nobody else.
-        return Ok(configured()?.map_or_else(|| Shown::nothing(CONFIGURED), Shown::Token));
+        return Ok(configured()?.map_or_else(|| Shown::nothing(CONFIGURED), Shown::configured));
     };
     match note.asks_for {
         Some(TokenKind::Nothing) => Ok(Shown::nothing("see `maxim doctor`")),
-        Some(TokenKind::Configured) => Ok(configured()?.map_or_else(|| Shown::nothing(CONFIGURED), Shown::Token)),
+        Some(TokenKind::Configured) => Ok(configured()?.map_or_else(|| Shown::nothing(CONFIGURED), Shown::configured)),
         Some(TokenKind::Own) => own(&folder, address),
         None => match configured()? {
-            Some(secret) => Ok(Shown::Token(secret)),
+            Some(secret) => Ok(Shown::configured(secret)),
             None => own(&folder, address),
         },
     }
@@ -77,15 +86,16 @@ fn own(folder: &DataFolder, address: SocketAddr) -> Result<Shown, CliError> {
     let (secret, owner) = match token::of_command(folder) {
         Ok(Some(found)) => found,
         Ok(None) => {
-            return Ok(Shown::nothing(format!(
-                "{shown} isn't there: end the daemon and start it anew, which makes one"
-            )));
+            return Ok(Shown::nothing(format!("{shown} isn't there; {ANEW}")));
         }
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             return Ok(Shown::nothing(format!(
                 "the token in {shown} is readable by the daemon's user alone; run as that user or as root, or set \
                  MAXIM__HTTP__TOKEN"
             )));
+        }
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            return Ok(Shown::nothing(format!("{shown} doesn't serve: {error}; {ANEW}")));
         }
         Err(error) => return Ok(Shown::nothing(format!("{shown} can't be read ({error}); set MAXIM__HTTP__TOKEN"))),
     };
@@ -96,7 +106,10 @@ fn own(folder: &DataFolder, address: SocketAddr) -> Result<Shown, CliError> {
             let found = format!("at {address} listens a program of the account {account}, and not the daemon");
             Err(CliError::new(Exit::TryAgain, found, "nothing was sent to it; start the daemon with `maxim run`"))
         }
-        _ => Ok(Shown::Token(secret)),
+        _ => {
+            let fix = format!("{shown} isn't the running daemon's token; {ANEW}");
+            Ok(Shown::Token { secret, fix })
+        }
     }
 }
 

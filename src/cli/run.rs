@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::{CliError, Exit, Global, Out};
 use crate::config::Override;
-use crate::daemon;
 use crate::data_folder::DataFolder;
+use crate::{daemon, standard_error, token};
 
 /// Run the brain. On a terminal, typed lines are answered; the end of input never ends it.
 #[derive(Args, Debug)]
@@ -51,6 +51,12 @@ impl RunArgs {
         if std::env::var_os("MAXIM_LOG").is_none_or(|filter| filter.is_empty()) {
             crate::telemetry::init(&settings.telemetry, None)
                 .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+        }
+        // One of the environment stands before the file, which then isn't read.
+        let file = settings.http.token_file.as_deref().filter(|_| settings.http.token.is_none());
+        if let Some(told) = file.and_then(token::exposure) {
+            tracing::warn!("{told}");
+            standard_error::tell(told);
         }
         let data = global.places().data(settings.store.data.as_deref())?;
         let here = || {

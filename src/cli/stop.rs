@@ -41,13 +41,16 @@ impl StopArgs {
             body["round_trip_us"] = micros(watch).into();
             body
         } else {
-            stop_here(&folder(global)?, &reason, patience)?
+            stop_here(global, &folder(global)?, &reason, patience)?
         };
         let is_latched = answer["latched"].as_bool().unwrap_or(false);
         out.answer(&answer, || shown(&answer))?;
         Ok(if is_latched { Exit::Ok } else { Exit::NotHeld })
     }
 }
+
+/// Where a daemon listens by default.
+const DEFAULT_PORT: u16 = 7717;
 
 /// A stop must not fail for a typing error in a configuration file: then the default folder serves.
 fn folder(global: &Global) -> Result<DataFolder, CliError> {
@@ -60,7 +63,7 @@ fn folder(global: &Global) -> Result<DataFolder, CliError> {
     }
 }
 
-fn stop_here(folder: &DataFolder, reason: &str, patience: Duration) -> Result<Value, CliError> {
+fn stop_here(global: &Global, folder: &DataFolder, reason: &str, patience: Duration) -> Result<Value, CliError> {
     let race = Race::start(folder, reason, patience);
     let tried = race.tried();
     match race.finish(patience) {
@@ -74,6 +77,16 @@ fn stop_here(folder: &DataFolder, reason: &str, patience: Duration) -> Result<Va
                 false => "nothing runs there; name the daemon with --data or --url".to_owned(),
             };
             Err(CliError::new(Exit::TryAgain, format!("no daemon took the stop; tried {tried}"), fix))
+        }
+        Verdict::Denied => {
+            let shown = folder.path().display();
+            let found = format!("NOT stopped: this user may not look into {shown}, and a daemon may run there");
+            let listen = global.load(Vec::new()).ok().map(|loaded| loaded.settings.http.listen);
+            let port = listen.map_or(DEFAULT_PORT, |listen| listen.port());
+            let fix = format!(
+                "on this machine `maxim stop --url http://127.0.0.1:{port}` needs no token (name its address, if that is another); or run as the user who owns the folder"
+            );
+            Err(CliError::new(Exit::NotHeld, found, fix))
         }
         Verdict::Silent { pid } => {
             let found = format!("no confirmation within {} s; tried {tried}", patience.as_secs_f64());

@@ -26,6 +26,8 @@ pub(super) enum Verdict {
     Nobody {
         request_left: bool,
     },
+    /// This user may neither look into the folder nor leave anything in it, so one may run there.
+    Denied,
     /// There is one, but nothing confirms the stop.
     Silent {
         pid: Option<u32>,
@@ -110,13 +112,13 @@ impl Race {
             }
             // The end of this process would cut off who writes it.
             Verdict::Answered(_) => drop(self.request.recv_timeout(REQUEST)),
-            Verdict::Nobody { .. } | Verdict::Silent { .. } => {}
+            Verdict::Nobody { .. } | Verdict::Denied | Verdict::Silent { .. } => {}
         }
         verdict
     }
 
     fn wait(&self, patience: Duration) -> Verdict {
-        let mut socket_failed = false;
+        let (mut socket_failed, mut is_denied) = (false, false);
         while self.watch.elapsed() < patience {
             if socket_failed {
                 std::thread::sleep(LOOK);
@@ -128,14 +130,24 @@ impl Race {
                         return Verdict::Answered(answer);
                     }
                     Err(RecvTimeoutError::Timeout) => {}
-                    Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => socket_failed = true,
+                    Ok(Err(error)) => {
+                        socket_failed = true;
+                        is_denied = error.kind() == io::ErrorKind::PermissionDenied;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => socket_failed = true,
                 }
             }
             if let Some(answer) = self.latched(socket_failed, patience) {
                 return Verdict::Answered(answer);
             }
             if socket_failed && !self.may_live {
-                let request_left = matches!(self.request.recv_timeout(DISK), Ok(Ok(())));
+                let request_left = match self.request.recv_timeout(DISK) {
+                    Ok(Ok(())) => true,
+                    Ok(Err(error)) if is_denied && error.kind() == io::ErrorKind::PermissionDenied => {
+                        return Verdict::Denied;
+                    }
+                    Ok(Err(_)) | Err(_) => false,
+                };
                 return Verdict::Nobody { request_left };
             }
         }

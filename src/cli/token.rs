@@ -1,8 +1,11 @@
 //! `maxim token`: what programs show at the daemon's HTTP door.
 
+use std::io::ErrorKind;
+
 use clap::Args;
 use serde_json::json;
 
+use super::own_token::ANEW;
 use super::{CliError, Exit, Global, Out};
 use crate::data_folder::{DaemonNote, TokenKind};
 use crate::token;
@@ -43,6 +46,10 @@ impl TokenArgs {
                         found,
                         "`maxim run` makes it; or name another with --data",
                     ));
+                }
+                Err(error) if error.kind() == ErrorKind::InvalidData => {
+                    let found = format!("the token in {shown} doesn't serve: {error}");
+                    return Err(CliError::new(Exit::BadConfig, found, ANEW));
                 }
                 Err(error) => {
                     let found = format!("the token in {shown} can't be read: {error}");

@@ -44,7 +44,8 @@ pub fn start(outside: &Outside) {
         }
     });
     let reading = std::thread::Builder::new().name("console-in".into()).spawn(move || {
-        standard_error::tell("type to me; `!` stops everything, Ctrl-C ends");
+        // The prompt goes to another stream, and stands last.
+        standard_error::tell_now("type to me; `!` stops everything, Ctrl-C ends");
         prompt();
         for line in stdin().lock().lines() {
             let Ok(line) = line else { break };
@@ -52,8 +53,8 @@ pub fn start(outside: &Outside) {
                 "" => prompt(),
                 "!" => {
                     let (raised, _) = door.stop("! on the console".into(), "console".into());
-                    standard_error::tell(format_args!(
-                        "stopped in {}; `maxim reset` clears it",
+                    standard_error::tell_now(format_args!(
+                        "stopped in {}; in another terminal `maxim reset` clears it",
                         millis(raised.latency_us)
                     ));
                     prompt();
@@ -67,7 +68,7 @@ pub fn start(outside: &Outside) {
                         trust: Trust::Owner,
                     });
                     if let Ok(Err(why)) = answer.blocking_recv() {
-                        standard_error::tell(format_args!("that was not taken: {why}; say it again"));
+                        standard_error::tell_now(format_args!("that was not taken: {why}; say it again"));
                         prompt();
                     }
                 }

@@ -51,7 +51,10 @@ pub async fn change(State(served): State<Arc<Served>>, Path(tool): Path<String>,
     };
     let surveyed = survey(&served, Some((tool, wish))).await?;
     match &surveyed.refused {
-        Some(why) => Err(Problem::new(StatusCode::CONFLICT, why.clone(), "see GET /v1/fears for what is feared")),
+        Some(why) => {
+            let (found, fix) = why.split_once("; ").unwrap_or((why, "see GET /v1/fears for what is feared"));
+            Err(Problem::new(StatusCode::CONFLICT, found, fix))
+        }
         None => ok(&json!(surveyed)),
     }
 }

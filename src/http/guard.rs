@@ -78,7 +78,7 @@ fn admit(
     // Whoever sets a token may call the door by other names, as behind a proxy.
     if !matches!(served.proof, Proof::Configured(_)) && !is_loopback(host) {
         let found = format!("the host {host:?} is not this machine's own name");
-        let fix = "call it as 127.0.0.1 or localhost, or set a token (http.token_file)";
+        let fix = "call it as 127.0.0.1 or localhost, or, for other names, set a token of your own (http.token_file)";
         return Err(Problem::new(StatusCode::FORBIDDEN, found, fix).into());
     }
     match access {

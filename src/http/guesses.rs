@@ -3,7 +3,7 @@
 //! connections a peer may have, and how long each of them waits for its answer.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -86,6 +86,8 @@ fn machine(address: IpAddr) -> IpAddr {
         IpAddr::V6(address) if !address.is_loopback() => {
             Ipv6Addr::from(u128::from(address) & !u128::from(u64::MAX)).into()
         }
+        // All of its addresses are this machine.
+        address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
         address => address,
     }
 }
@@ -185,5 +187,9 @@ mod tests {
         assert_ne!(of("2001:db8:1:3::1"), of("2001:db8:1:2::1"));
         assert_eq!(of("::ffff:127.0.0.1"), of("127.0.0.1"));
         assert_ne!(of("::1"), of("::2"));
+        for own in ["127.0.0.2", "127.255.1.9", "::1", "::ffff:127.3.4.5"] {
+            assert_eq!(of(own), of("127.0.0.1"), "{own}");
+        }
+        assert_ne!(of("128.0.0.1"), of("127.0.0.1"));
     }
 }

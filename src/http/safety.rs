@@ -148,7 +148,9 @@ pub async fn revoke(State(served): State<Arc<Served>>, Path(id): Path<String>, r
     let told = survey_grants(&served, Some(id)).await?;
     match told.refused {
         Some(why) => {
-            Err(Problem::new(StatusCode::NOT_FOUND, why, "see GET /v1/approvals/grants for those that there are"))
+            let (found, fix) =
+                why.split_once("; ").unwrap_or((&why, "see GET /v1/approvals/grants for those that there are"));
+            Err(Problem::new(StatusCode::NOT_FOUND, found, fix))
         }
         None => ok(&json!(told)),
     }

@@ -34,7 +34,7 @@ fn a_mistyped_command_or_flag_names_the_nearest() {
     assert_eq!(done.code, Some(2));
     insta::assert_snapshot!(done.err, @"maxim: unexpected argument '--wiat' found; a similar argument exists: '--wait'");
     let done = home.run(&["send", "hello", "--wait", "--timeout", "soon"]);
-    insta::assert_snapshot!(done.err, @"maxim: invalid value 'soon' for '--timeout <S>': give seconds from 0 to 86400; see --help of the command");
+    insta::assert_snapshot!(done.err, @"maxim: invalid value 'soon' for '--timeout <S>': give seconds from 0 to 86400; see `maxim COMMAND --help`");
     let done = home.run(&["--json", "send"]);
     let error: Value = serde_json::from_str(&done.err).expect("JSON on standard error");
     assert_eq!((done.code, &error["exit_code"], &error["title"]), (Some(2), &json!(2), &json!("usage or bad input")));

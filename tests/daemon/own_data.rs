@@ -172,7 +172,7 @@ const WAYS_INTO_THE_KERNEL: &[&str] = &[
     "for g in GROUPS; do for f in cgroup.procs cgroup.threads tasks; do (echo VICTIM > $g/$f) 2>/dev/null && echo opened $g/$f; done; done",
     "for f in /sys/power/state /sys/power/wake_lock /sys/kernel/uevent_helper /sys/kernel/mm/*/* /sys/module/*/parameters/* /sys/devices/system/cpu/cpu1/online /sys/block/*/device/delete; do (: >> $f) 2>/dev/null && echo opened $f; done",
     "for f in /proc/sysrq-trigger /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/vm/drop_caches /proc/sys/kernel/panic /proc/VICTIM/oom_score_adj /proc/PARENT/oom_score_adj /proc/PARENT/comm /proc/PARENT/clear_refs /proc/PARENT/root/sys/power/state; do (: >> $f) 2>/dev/null && echo opened $f; done",
-    "for f in /dev/tty /dev/tty0 /dev/tty1 /dev/console /dev/ptmx /dev/pts/* /dev/vcs /dev/vcsa /dev/mem /dev/uinput /proc/PARENT/fd/0; do (exec 3<> $f) 2>/dev/null && echo opened $f; done",
+    "for f in /dev/tty /dev/tty0 /dev/tty1 /dev/console /dev/ptmx /dev/pts/* /dev/vcs /dev/vcsa /dev/mem /dev/uinput /proc/PARENT/fd/0; do test -c $f && (exec 3<> $f) 2>/dev/null && echo opened $f; done",
     "ln -s /sys x; for f in x/fs/cgroup/*/cgroup.procs /proc/self/root/sys/fs/cgroup/*/cgroup.procs /proc/self/root/sys/fs/cgroup/cgroup.procs; do (: >> $f) 2>/dev/null && echo opened $f; done; rm -f x",
     "for g in GROUPS; do mkdir -p project/m; mount --bind $g project/m 2>/dev/null && echo opened $g; mount -o remount,rw $g 2>/dev/null && echo opened $g; umount $g 2>/dev/null && echo opened $g; mv $g project/moved 2>/dev/null && echo opened $g; done; mount -t cgroup2 none project/m 2>/dev/null && echo opened new; true",
 ];

@@ -240,6 +240,10 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
             ),
         ),
         ("raw socketpair", Errno(libc::EACCES), plain(libc::SYS_socketpair, [libc::AF_UNIX.into(), 3, 0, answers, 0])),
+        ("setxattr", ENOSYS, plain(libc::SYS_setxattr, none)),
+        ("lsetxattr", ENOSYS, plain(libc::SYS_lsetxattr, none)),
+        ("fsetxattr", ENOSYS, plain(libc::SYS_fsetxattr, none)),
+        ("setxattrat", ENOSYS, plain(463, none)),
         ("io_uring_setup", ENOSYS, plain(libc::SYS_io_uring_setup, [4, keep(vec![0; 32]), 0, 0, 0])),
         // The kernel and the machine.
         ("bpf", EPERM, plain(libc::SYS_bpf, [0, zeros, 64, 0, 0])),

@@ -103,7 +103,7 @@ fn grants_are_listed_and_taken_back_by_the_command_line() {
     let daemon = place.start();
     daemon.say("run the command sh count.sh");
     let (_, listed, _) = place.cli(&["approvals", "list"]);
-    assert!(listed.contains("--always would cover exactly the command “sh count.sh”"), "{listed}");
+    assert!(listed.contains("--always` would allow exactly the command “sh count.sh”"), "{listed}");
     let asked = daemon.get("/v1/approvals").1;
     let code = asked["approvals"][0]["code"].as_str().expect("a code").to_owned();
     let (exit, _, refused) = place.cli(&["approvals", "allow", &code, "--for", "sh *"]);

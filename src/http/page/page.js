@@ -73,7 +73,7 @@ async function enter() {
   try {
     await exchange(key);
   } catch (error) {
-    at("token-wrong").textContent = `That let nobody in: ${error.message}.`;
+    at("token-wrong").textContent = `This key or token wasn't accepted: ${error.message}.`;
     at("token-form").hidden = false;
   }
 }
@@ -87,7 +87,7 @@ at("token-form").addEventListener("submit", async (event) => {
   try {
     await exchange((await ask("/v1/session-keys", {}, given)).key);
   } catch (error) {
-    const text = error.status === 401 ? "The daemon does not know this token." : `That let nobody in: ${error.message}.`;
+    const text = error.status === 401 ? "The daemon does not know this token." : `This key or token wasn't accepted: ${error.message}.`;
     at("token-wrong").textContent = text;
   }
   look();
@@ -207,8 +207,8 @@ async function look() {
     if (error.status === 0) disconnect();
     lose(error.status === 0);
     // Whoever stopped it without coming in is told no more than that.
-    if (error.status === 401 && stoppedHere) showState("Stopped from this page. How it is now is told whoever comes in.", "stopped");
-    else showState(`How the agent is ${error.status === 401 ? "can't be shown yet: this page waits for its token" : "can't be seen"}.`, "");
+    if (error.status === 401 && stoppedHere) showState("Stopped from this page. To see the present state, come in below.", "stopped");
+    else showState(error.status === 401 ? "The agent's state is shown after you come in (below)." : "The agent's state can't be seen.", "");
     at("reset").disabled = at("resume").disabled = true;
   }
   looking = setTimeout(look, LOOK);
@@ -259,7 +259,7 @@ function showStatus(status) {
 const shown = new Map();
 
 function showApprovals(asked) {
-  at("asked-title").textContent = asked ? "It asks whether it may" : "What it asks can't be seen at present";
+  at("asked-title").textContent = asked ? "It asks for permission" : "What it asks can't be seen at present";
   at("asked").hidden = asked && shown.size === 0 && asked.approvals.length === 0;
   if (!asked) return;
   const { approvals } = asked;

@@ -206,7 +206,7 @@ fn a_token_is_asked_for_and_this_tab_keeps_a_key_of_its_own_instead() {
     let place = Place::new();
     let daemon = place.start_guarded("s3cret-of-the-owner");
     person.does(&json!(["open", daemon.url]));
-    person.sees("status", "waits for its token");
+    person.sees("status", "after you come in");
     person.does(&json!(["fill", "give its token", "wrong"]));
     person.clicks("Use it");
     person.sees("alert", "does not know this token");
@@ -240,7 +240,7 @@ fn a_key_opens_the_page_once_a_reload_keeps_it_open_and_a_restart_of_the_daemon_
 
     // Another tab has nothing of this one, and the key is used up.
     person.does(&json!(["tab", daemon.url]));
-    person.sees("status", "waits for its token");
+    person.sees("status", "after you come in");
     person.sees("form", "Run maxim open on its machine");
     person.does(&json!(["tab", page]));
     person.sees("alert", "this key was used already or is too old");

@@ -107,9 +107,10 @@ impl Bubblewrap {
             words.extend([how.into(), path.clone().into(), path.into()]);
         }
         words.extend(kept(walls));
-        words.extend(["--proc", "/proc", "--dir"].map(OsString::from));
+        // Its own numbers of processes, and still the one kernel's settings.
+        words.extend(["--proc", "/proc", "--remount-ro", "/proc", "--dir"].map(OsString::from));
         words.push(cwd.into());
-        if !walls.writable.iter().any(|path| path == Path::new("/")) {
+        if !walls.writes_everywhere() {
             for (target, link) in LINKS {
                 words.extend(["--symlink", target, link].map(OsString::from));
             }
@@ -124,7 +125,7 @@ impl Bubblewrap {
 /// The agent's own, after the folders that it lies in: what it is mounted upon can be neither moved nor removed.
 fn kept(walls: &Walls) -> Vec<OsString> {
     let Mounted { hidden, fixed, pinned, .. } = &walls.mounted;
-    let bind = if walls.writable.iter().any(|path| path == Path::new("/")) { "--dev-bind" } else { "--bind" };
+    let bind = if walls.writes_everywhere() { "--dev-bind" } else { "--bind" };
     let mut words: Vec<OsString> = Vec::new();
     for path in pinned {
         words.extend([bind.into(), path.into(), path.into()]);
@@ -161,7 +162,7 @@ fn sights(walls: &Walls, entry: &Path) -> Vec<Sight> {
     let read = read.filter(|path| !path.starts_with("/proc"));
     sights.extend(read.map(|path| Sight { how: "--ro-bind-try", path: path.to_owned() }));
     let devices = walls.devices.iter().filter(|path| !path.starts_with("/proc"));
-    let devices = devices.filter(|_| !walls.writable.iter().any(|path| path == Path::new("/")));
+    let devices = devices.filter(|_| !walls.writes_everywhere());
     sights.extend(devices.map(|path| Sight { how: "--dev-bind-try", path: path.clone() }));
     sights.sort_by_key(|sight| sight.path.components().count());
     sights

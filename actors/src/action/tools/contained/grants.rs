@@ -5,6 +5,7 @@
 //! new can be made, and its names can be listed. With bubblewrap the folders are granted, what is the agent's own isn't
 //! there, and the folders on the way can't be moved because each is a place where something is mounted.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,32 @@ use crate::action::tools::OwnFiles;
 
 /// Entries that are granted one by one, at most; each costs the start of a child some microseconds.
 const MOST: usize = 4096;
-
-/// The kernel's own files, which are read only where the whole machine is granted: through some of them it starts programs
-/// outside of any sandbox.
-const OF_THE_KERNEL: [&str; 2] = ["/proc", "/sys/kernel"];
+/// Links that a path leads through, at most, as in the kernel (path_resolution(7)).
+const MOST_LINKS: usize = 40;
 
 /// Beginnings of the names of character devices that read a disk or the memory: they take its own commands.
 const DISKS_BY_COMMANDS: [&str; 7] = ["sg", "bsg", "ng", "nvme", "mem", "kmem", "port"];
+
+/// Names in a folder of devices through which a program of root types for a person, reads what a person types, stops the
+/// daemon by its terminal, or ends the machine. A `#` stands for digits.
+const OF_PERSONS: [&str; 16] = [
+    "tty",
+    "tty#",
+    "console",
+    "pts",
+    "ptmx",
+    "vcs",
+    "vcs#",
+    "vcsa",
+    "vcsa#",
+    "vcsu",
+    "vcsu#",
+    "uinput",
+    "uhid",
+    "watchdog",
+    "watchdog#",
+    "snapshot",
+];
 
 /// What Landlock grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +96,7 @@ enum Care {
     Fixed,
 }
 
-/// What is kept from children, by its real path.
+/// What is kept from children, by its real path: the agent's own, and the kernel's interfaces, which are never written.
 struct Kept(Vec<(PathBuf, Care)>);
 
 impl Kept {
@@ -86,50 +106,89 @@ impl Kept {
         };
         // A name that is in both counts as data.
         let mut all = [care(&own.data, Care::Hidden), care(&own.configuration, Care::Fixed)].concat();
+        all.extend(mounts::of_the_kernel().into_iter().map(|point| (point, Care::Fixed)));
         all.sort_by(|one, other| one.0.cmp(&other.0));
         all.dedup_by(|one, other| one.0 == other.0);
         Self(all)
     }
 
-    /// For a granted folder: what lies in it, with the disks and the kernel's files where it holds the machine's devices.
+    /// For a granted folder: what lies in it, with disks and terminals where it holds the machine's devices.
     fn within(&self, folder: &Path, is_written: bool) -> Vec<(PathBuf, Care)> {
         let is_kept = |care| care == Care::Hidden || is_written;
         let below = self.0.iter().filter(|(path, care)| path.starts_with(folder) && is_kept(*care));
         let mut all: Vec<(PathBuf, Care)> = below.cloned().collect();
-        if !all.is_empty() && folder == Path::new("/") {
-            // Everything on a disk can be read from the disk itself.
-            all.extend(disks().into_iter().map(|disk| (disk, Care::Hidden)));
-            if is_written {
-                all.extend(OF_THE_KERNEL.map(|path| (path.into(), Care::Fixed)));
-            }
-        }
+        // Everything on a disk can be read from the disk itself.
+        all.extend(devices(folder).into_iter().map(|device| (device, Care::Hidden)));
         all
     }
 }
 
-/// Where a path leads, by each name that it has here, and where its own name stands if that is a link. Nothing when it
-/// isn't there.
+/// Where a path leads, by each name that it has here, and the links on its way. Nothing when it isn't there.
 fn real(path: &Path) -> Vec<PathBuf> {
-    let name = path.file_name().zip(path.parent().and_then(|parent| parent.canonicalize().ok()));
-    let named = name.map(|(name, parent)| parent.join(name)).filter(|path| is_link(path));
     let real = path.canonicalize().ok();
     let others = real.as_deref().map(mounts::other_names).unwrap_or_default();
-    real.into_iter().chain(others).chain(named).collect()
+    real.into_iter().chain(others).chain(links(path)).collect()
+}
+
+/// Where the links stand that a path leads through, its last name too: with another one in such a place the same path
+/// would lead elsewhere.
+fn links(path: &Path) -> Vec<PathBuf> {
+    let parts = |path: &Path| path.iter().rev().map(OsStr::to_owned).collect::<Vec<OsString>>();
+    let mut pending = std::path::absolute(path).map(|path| parts(&path)).unwrap_or_default();
+    let (mut here, mut links) = (PathBuf::from("/"), Vec::new());
+    while let Some(part) = pending.pop() {
+        if part == ".." {
+            here.pop();
+            continue;
+        }
+        // A root begins anew.
+        let there = here.join(&part);
+        match fs::read_link(&there) {
+            Ok(target) if links.len() < MOST_LINKS => {
+                pending.extend(parts(&target));
+                links.push(there);
+            }
+            _ => here = there,
+        }
+    }
+    links
 }
 
 fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink())
 }
 
-fn disks() -> Vec<PathBuf> {
-    let is_disk = |entry: &fs::DirEntry| {
-        entry.file_type().is_ok_and(|kind| kind.is_block_device())
-            || entry
-                .file_name()
-                .to_str()
-                .is_some_and(|name| DISKS_BY_COMMANDS.iter().any(|known| name.starts_with(known)))
+/// Disks, memory, terminals and what else nobody but the machine's owner uses, below this folder. A link leads to what is
+/// kept by its own name.
+fn devices(folder: &Path) -> Vec<PathBuf> {
+    let is_kept = |entry: &fs::DirEntry| {
+        let Ok(kind) = entry.file_type() else { return false };
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        let is_of_disk = kind.is_block_device() || DISKS_BY_COMMANDS.iter().any(|known| name.starts_with(known));
+        !kind.is_symlink() && (is_of_disk || is_of_persons(name))
     };
-    fs::read_dir("/dev").into_iter().flatten().flatten().filter(is_disk).map(|entry| entry.path()).collect()
+    let places = mounts::of_devices().into_iter().filter(|place| place.starts_with(folder));
+    let entries = places.filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.filter(is_kept).map(|entry| entry.path()).collect();
+    // The terminal of this daemon, whatever it is called.
+    let streams = (0..3).filter_map(|stream| fs::read_link(format!("/proc/self/fd/{stream}")).ok());
+    let is_device = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|about| about.file_type().is_char_device());
+    let terminals = streams.filter(|path| path.starts_with("/dev") && path != Path::new("/dev/null"));
+    found.extend(terminals.filter(|path| path.starts_with(folder) && is_device(path)));
+    found.sort();
+    // What lies in `pts` is kept with it.
+    found.dedup_by(|path, before| path.starts_with(before.as_path()));
+    found
+}
+
+fn is_of_persons(name: &str) -> bool {
+    OF_PERSONS.iter().any(|known| match known.strip_suffix('#') {
+        None => name == *known,
+        Some(word) => name
+            .strip_prefix(word)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|letter| letter.is_ascii_digit())),
+    })
 }
 
 /// What is granted of these folders, so that nothing of the agent's own is.
@@ -193,7 +252,15 @@ impl Way<'_> {
                 kept.iter().filter(|(kept, _)| kept.starts_with(&path)).cloned().collect();
             match below.iter().find(|(kept, _)| *kept == path) {
                 Some((_, Care::Hidden)) => {}
-                Some((_, Care::Fixed)) if below.len() == 1 => self.granted.beside_readable.push(path),
+                Some((_, Care::Fixed)) if below.iter().all(|(_, care)| *care == Care::Fixed) => {
+                    self.granted.beside_readable.push(path);
+                }
+                Some((_, Care::Fixed)) => {
+                    let is_hidden = |(_, care): &(PathBuf, Care)| *care == Care::Hidden;
+                    let hidden: Vec<(PathBuf, Care)> = below.into_iter().filter(is_hidden).collect();
+                    let mut way = Way { granted: self.granted, left: self.left, is_written: false };
+                    way.walk(&path, &hidden)?;
+                }
                 _ if below.is_empty() && self.is_written => self.granted.beside_writable.push(path),
                 _ if below.is_empty() => self.granted.beside_readable.push(path),
                 _ => self.walk(&path, &below)?,
@@ -214,6 +281,10 @@ pub(super) fn mounted(own: &OwnFiles, readable: &[PathBuf], writable: &[PathBuf]
             if kept.0.iter().any(|(own, care)| *care == Care::Hidden && real.starts_with(own)) {
                 mounted.hidden.push(folder.clone());
                 continue;
+            }
+            // The folder itself lies in what may only be read.
+            if is_written && kept.0.iter().any(|(own, care)| *care == Care::Fixed && real.starts_with(own)) {
+                mounted.fixed.push(folder.clone());
             }
             for (path, care) in kept.within(&real, is_written) {
                 // There is a fresh one.
@@ -347,12 +418,63 @@ mod tests {
     }
 
     #[test]
+    fn a_link_in_the_middle_of_the_way_to_the_data_can_not_be_replaced() {
+        let home = Home::new();
+        fs::create_dir_all(home.at("disk/deep/maxim")).expect("made");
+        symlink("disk", home.at("one")).expect("linked");
+        symlink(home.at("one/deep"), home.at("project/two")).expect("linked");
+        symlink("two", home.at("project/three")).expect("linked");
+        let own = OwnFiles::new([], [home.at("project/three/maxim")]);
+        assert_eq!(home.names(&links(&home.at("project/three/maxim"))), ["one", "project/three", "project/two"]);
+        for folder in ["", "project"] {
+            let granted = spare(&own, &[], &[home.at(folder)]).expect("few entries");
+            assert!(granted.writable.is_empty() && home.names(&granted.listed).contains(&"project".to_owned()));
+            assert!(!granted.beside_writable.contains(&home.at("project")), "{folder}");
+            assert!(mounted(&own, &[], &[home.at(folder)]).has_link, "{folder}");
+        }
+        let beside = spare(&own, &[], &[home.at(".local")]).expect("few entries");
+        assert_eq!(home.names(&beside.writable), [".local"], "no link lies in it");
+    }
+
+    #[test]
     fn too_many_entries_are_told_with_the_folder() {
         let home = Home::new();
         (0..MOST).for_each(|n| fs::write(home.at(&format!("file-{n}")), "").expect("written"));
         let refused = spare(&home.own(), &[], &[home.at("")]).expect_err("too many");
         assert_eq!(refused, TooMany { folder: home.at("") });
         assert!(refused.to_string().contains("4096"));
+    }
+
+    #[test]
+    fn the_kernels_interfaces_are_written_by_no_grant_even_where_nothing_is_the_agents_own() {
+        let of_kernel = mounts::of_the_kernel();
+        assert!(of_kernel.contains(&"/sys".into()) && of_kernel.contains(&"/proc".into()));
+        for own in [OwnFiles::default(), Home::new().own()] {
+            let everything = ["/", "/sys", "/sys/fs/cgroup", "/sys/fs", "/proc/sys", "/proc"].map(PathBuf::from);
+            for folder in everything {
+                let granted = spare(&own, &[], &[folder.clone()]).expect("few entries");
+                let written = granted.writable.iter().chain(&granted.beside_writable);
+                let is_of_kernel = |path: &&PathBuf| of_kernel.iter().any(|kernel| path.starts_with(kernel));
+                let written: Vec<&PathBuf> = written.filter(is_of_kernel).filter(|path| path.exists()).collect();
+                assert!(written.is_empty(), "{}: {written:?}", folder.display());
+                let mounted = mounted(&own, &[], &[folder.clone()]);
+                let is_kept =
+                    folder.starts_with("/proc") || mounted.fixed.contains(&folder) || folder == Path::new("/");
+                assert!(is_kept, "{}: {mounted:?}", folder.display());
+            }
+            let mounted = mounted(&own, &[], &["/".into()]);
+            assert!(mounted.fixed.contains(&"/sys".into()) && !mounted.has_link, "{mounted:?}");
+        }
+    }
+
+    #[test]
+    fn terminals_of_persons_are_known_by_their_names() {
+        for name in ["tty", "tty0", "tty63", "console", "pts", "ptmx", "vcsa12", "uinput", "watchdog", "watchdog0"] {
+            assert!(is_of_persons(name), "{name}");
+        }
+        for name in ["ttyUSB0", "ttyACM1", "ttyS0", "video0", "null", "i2c-1", "snd", "shm", "watch"] {
+            assert!(!is_of_persons(name), "{name}");
+        }
     }
 
     #[test]
@@ -363,7 +485,11 @@ mod tests {
             granted.beside_readable.contains(&"/proc".into()) && !granted.beside_writable.contains(&"/proc".into())
         );
         assert!(granted.beside_writable.contains(&"/usr".into()));
-        assert!(disks().iter().all(|disk| !granted.beside_writable.contains(disk)));
+        let kept = devices(Path::new("/"));
+        assert!(kept.iter().all(|device| !granted.beside_writable.contains(device)));
+        assert!(kept.contains(&"/dev/tty".into()) || !Path::new("/dev/tty").exists());
+        assert!(granted.beside_writable.contains(&"/dev/null".into()));
+        assert!(granted.beside_readable.contains(&"/sys".into()));
         let within = home.at(".local/state/maxim/latch.json");
         let mut all = granted.beside_writable.iter().chain(&granted.beside_readable);
         assert!(!all.any(|granted| within.starts_with(granted)));

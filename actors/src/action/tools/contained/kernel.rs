@@ -103,7 +103,7 @@ impl KernelSupport {
             Some(why) => (
                 false,
                 format!(
-                    "cgroup: {why}. Calls are ended by their process group alone, and children of root may be any number. Let this program write its control group (Delegate=yes in systemd)"
+                    "cgroup: {why}. Calls are ended by their process group alone, and where this program is root, nothing bounds how many processes a call starts. Let this program write its control group (Delegate=yes in systemd)"
                 ),
             ),
         }

@@ -301,7 +301,8 @@ fn start_here(
             (held, Layer::Enforced { by: "bubblewrap".into() }, wrapper)
         }
     };
-    wrapper.extend(privileges.wrapper.iter().map(OsString::from));
+    let is_bounded_by_mounts = policy.namespaces.is_some() && !walls.mounted.has_link && !walls.writes_everywhere();
+    wrapper.extend(privileges.wrapper(is_bounded_by_mounts).map(OsString::from));
     let Held { mut files, signals, network, group } = held;
     if let Err(error) = descriptors::keep() {
         files = files.lacking(format!("files that this program was started with stay open in it ({error})"));
@@ -327,7 +328,7 @@ fn exposing(spec: &ChildSpec, why: &str) -> ToolFailure {
 fn gate(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32, wrapper: &[OsString]) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "read -r _ && exec \"$@\"", "gate"]).args(wrapper).arg(&spec.program).args(&spec.args);
-    command.current_dir(&spec.cwd).env_clear().envs(policy.environment(&spec.cwd, scratch));
+    command.current_dir(&spec.cwd).env_clear().envs(policy.environment(scratch));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(i32::try_from(pgid).unwrap_or(i32::MAX));
     command

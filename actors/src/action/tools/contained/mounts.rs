@@ -1,4 +1,5 @@
-//! Other names of a file: the same place of a disk may be mounted in several folders.
+//! What is mounted where: other names of a file, since the same place of a disk may be mounted in several folders, and the
+//! kernel's own interfaces.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,6 +12,56 @@ struct Mount {
     /// What of the file system is mounted.
     root: PathBuf,
     point: PathBuf,
+    /// The type of the file system.
+    kind: String,
+}
+
+/// File systems that are doors to the kernel. Through some of them one freezes or kills any process, this daemon too
+/// (control groups), starts programs outside of any sandbox, or changes the running kernel.
+const OF_THE_KERNEL: [&str; 18] = [
+    "proc",
+    "sysfs",
+    "cgroup",
+    "cgroup2",
+    "cpuset",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "configfs",
+    "bpf",
+    "efivarfs",
+    "selinuxfs",
+    "smackfs",
+    "pstore",
+    "binfmt_misc",
+    "resctrl",
+    "fusectl",
+    "nfsd",
+];
+
+/// Where the kernel has its interfaces, always with /proc and /sys. None lies below another one.
+pub(super) fn of_the_kernel() -> Vec<PathBuf> {
+    points_in_kernel(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
+}
+
+fn points_in_kernel(mountinfo: &str) -> Vec<PathBuf> {
+    let mounts = mountinfo.lines().filter_map(read).filter(|mount| OF_THE_KERNEL.contains(&mount.kind.as_str()));
+    let always = ["/proc", "/sys"].map(PathBuf::from);
+    let mut points: Vec<PathBuf> = mounts.map(|mount| mount.point).chain(always).collect();
+    // A folder stands before what lies in it.
+    points.sort();
+    points.dedup_by(|point, before| point.starts_with(before.as_path()));
+    points
+}
+
+/// Folders of devices: /dev, and where else the kernel's own one is mounted.
+pub(super) fn of_devices() -> Vec<PathBuf> {
+    let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = mountinfo.lines().filter_map(read).filter(|mount| mount.kind == "devtmpfs");
+    let mut points: Vec<PathBuf> = mounts.map(|mount| mount.point).chain(["/dev".into()]).collect();
+    points.sort();
+    points.dedup();
+    points
 }
 
 /// Under which other paths the same file lies here; `path` is resolved already.
@@ -48,7 +99,8 @@ fn read(line: &str) -> Option<Mount> {
         let unescaped = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
         PathBuf::from(unescaped.iter().fold(word.to_owned(), |word, (code, letter)| word.replace(code, letter)))
     };
-    Some(Mount { device: (*words.get(2)?).to_owned(), root: path(words.get(3)?), point: path(words.get(4)?) })
+    let kind = line.split_once(" - ")?.1.split(' ').next()?.to_owned();
+    Some(Mount { device: (*words.get(2)?).to_owned(), root: path(words.get(3)?), point: path(words.get(4)?), kind })
 }
 
 #[cfg(test)]
@@ -70,5 +122,21 @@ mod tests {
         assert_eq!(names("/mnt/disk/@home/me/notes"), [PathBuf::from("/home/me/notes")]);
         assert_eq!(names("/etc/maxim"), [PathBuf::new(); 0]);
         assert_eq!(names("/home/me/.local"), ["/mnt/disk/@home/me/.local", "/srv/my share"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn the_kernels_interfaces_are_known_by_their_type_wherever_they_are_mounted() {
+        let mounts = "22 1 0:21 / /proc rw - proc proc rw\n\
+            23 1 0:22 / /sys rw - sysfs sysfs rw\n\
+            24 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
+            25 24 0:34 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n\
+            26 1 0:34 /a /srv/my\\040groups rw shared:1 - cgroup cgroup rw,freezer\n\
+            27 1 0:38 / /cgroup2 rw - cgroup2 none rw\n\
+            28 1 0:21 / /srv/chroot/proc rw - proc proc rw\n\
+            29 1 0:40 / /sysroot rw - ext4 /dev/vdb rw\n";
+        let found = points_in_kernel(mounts);
+        let expected = ["/cgroup2", "/proc", "/srv/chroot/proc", "/srv/my groups", "/sys"];
+        assert_eq!(found, expected.map(PathBuf::from));
+        assert_eq!(points_in_kernel(""), ["/proc", "/sys"].map(PathBuf::from), "where nothing is told");
     }
 }

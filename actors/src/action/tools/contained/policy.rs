@@ -153,9 +153,10 @@ const READABLE: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// git tidies up in a session of its own, which is refused here; so it tidies up before it ends. And a repository's own settings
+/// A child of root changes no owner, so tar mustn't try to. git tidies up in a session of its own, which is refused here; so it tidies up before it ends. And a repository's own settings
 /// run nothing when git only looks: no monitor of files, no pager, no helper of a bare repository that lies among the files.
 const ENVIRONMENT: &[(&str, &str)] = &[
+    ("TAR_OPTIONS", "--no-same-owner"),
     ("GIT_CONFIG_COUNT", "7"),
     ("GIT_CONFIG_KEY_0", "gc.autoDetach"),
     ("GIT_CONFIG_VALUE_0", "false"),
@@ -202,11 +203,12 @@ impl SandboxPolicy {
     }
 
     /// The whole environment of a child: nothing is inherited, so no secret of this process can be.
-    pub(super) fn environment(&self, home: &Path, scratch: &Path) -> BTreeMap<String, String> {
+    pub(super) fn environment(&self, scratch: &Path) -> BTreeMap<String, String> {
         let mut all = self.environment.clone();
         let own = [
             ("PATH", self.path.clone()),
-            ("HOME", home.display().to_string()),
+            // Programs run what they find in their home, so it is empty at each start and no folder that a tool writes to.
+            ("HOME", scratch.display().to_string()),
             ("TMPDIR", scratch.display().to_string()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "dumb".into()),

@@ -66,7 +66,15 @@ const NOT_IMPLEMENTED: &[i64] = &[
     // Their flags and modes lie behind a pointer.
     libc::SYS_clone3,
     libc::SYS_openat2,
+    // Access lists open a file to another account, and Landlock doesn't bound who sets them. Programs fall back to modes.
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    SETXATTRAT,
 ];
+
+/// Linux 6.13; the same number on every processor that is served.
+const SETXATTRAT: i64 = 463;
 
 /// Memory and queues of System V and POSIX that outlive who made them. In namespaces they end with these.
 const LEFT_BEHIND: &[i64] = &[libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open];

@@ -64,13 +64,21 @@ impl Walls {
             None => Mounted::default(),
         };
         let is_kept_by_mounts = policy.namespaces.is_some() && !mounted.has_link;
-        let granted = if policy.expose_own_data || is_kept_by_mounts {
+        let granted = if is_kept_by_mounts {
             Granted { readable: readable.clone(), writable: writable.clone(), ..Granted::default() }
         } else {
-            grants::spare(&policy.own, &readable, &writable)?
+            // The kernel's interfaces aren't written whatever a person has said of the agent's own.
+            let nothing = OwnFiles::default();
+            let own = if policy.expose_own_data { &nothing } else { &policy.own };
+            grants::spare(own, &readable, &writable)?
         };
         let (devices, network, closed_ports) = (policy.devices.clone(), policy.network, Vec::new());
         Ok(Self { readable, devices, writable, mounted, granted, closed_ports, network, group })
+    }
+
+    /// Whether the whole machine is granted.
+    pub(super) fn writes_everywhere(&self) -> bool {
+        self.writable.iter().any(|path| path == Path::new("/"))
     }
 
     /// The agent's own that a child without namespaces can reach, because a person has said so.
