@@ -28,6 +28,7 @@ impl Walker<'_> {
         if raw.is_empty() || raw == "-" || self.network_device(raw) {
             return false;
         }
+        self.notes_read(raw);
         let place = self.place(raw);
         if self.guards_reading(&place.path, place.own) {
             return true;

@@ -47,7 +47,7 @@ fn entry<'a>(table: &'a str, name: &str, abbreviated: bool) -> Option<Entry<'a>>
     };
     let exact = entries().find(|(names, _)| names.split(',').any(|n| n == name));
     let found = exact.or_else(|| {
-        (abbreviated && name.len() > 2)
+        (abbreviated && !name.is_empty())
             .then(|| entries().find(|(names, _)| names.split(',').any(|n| n.len() > 2 && n.starts_with(name))))?
     });
     found.map(|(names, role)| (names.split(',').next().unwrap_or(names), role))

@@ -16,6 +16,7 @@ use super::endless;
 use super::paths::UNKNOWN;
 use super::programs;
 use super::verdict::{Findings, rules};
+use super::words::BETWEEN;
 
 /// Longest program that is parsed, in bytes. A longer one is asked.
 const SOURCE_LIMIT: usize = 48 * 1024;
@@ -171,6 +172,7 @@ impl<'a> Walker<'a> {
         let source = source.trim_start().strip_prefix("$ ").unwrap_or(&source);
         if source.contains(UNKNOWN) {
             self.findings.ask(rules::COMPUTED_COMMAND, "the command is put together while it runs");
+            self.fixes_named();
             // What is known of it is still judged, with a plain variable where the rest will be.
             return self.parse(&source.replace(UNKNOWN, "${_unknown}"));
         }
@@ -292,7 +294,7 @@ impl<'a> Walker<'a> {
             CompoundCommand::ForClause(clause) => {
                 let values: Vec<String> = match &clause.values {
                     Some(words) => words.iter().flat_map(|word| self.expand(&word.value)).collect(),
-                    None => vec![self.variable("@")],
+                    None => self.words_of("@"),
                 };
                 // A few values are followed one by one; of many, each is met once and the rest are alike.
                 for value in values.into_iter().take(24) {
@@ -320,8 +322,15 @@ impl<'a> Walker<'a> {
                 Stream::unknown()
             }
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-                self.list(&clause.0, stdin);
-                self.list(&clause.1.list, stdin);
+                // `while [ $# -gt 0 ]; do …; shift; done` goes over all arguments.
+                for _ in 0..24 {
+                    let before = self.positional.clone();
+                    self.list(&clause.0, stdin);
+                    self.list(&clause.1.list, stdin);
+                    if self.positional == before || self.positional.as_ref().is_none_or(Vec::is_empty) {
+                        break;
+                    }
+                }
                 let endless = matches!(clause.0.to_string().trim(), "true" | ":" | "[ 1 ]" | "((1))");
                 if endless && clause.1.list.0.iter().any(|item| matches!(item.1, SeparatorOperator::Async)) {
                     self.findings.ask(rules::EXHAUST, "an endless loop starts processes without waiting for them");
@@ -400,7 +409,10 @@ impl<'a> Walker<'a> {
                 self.assign(&name, value);
             }
             // `$(<file)` gives the file.
-            if command.prefix.is_some() && stdin.present { stdin.filtered() } else { Stream::of("") }
+            match command.prefix.is_some() && stdin.present {
+                true => Stream { file: stdin.file.clone(), ..stdin.filtered() },
+                false => Stream::of(""),
+            }
         } else {
             programs::judge_environment(self, &assigned);
             self.with_variables(&assigned, |walker| walker.words(words, stdin))
@@ -433,7 +445,14 @@ impl<'a> Walker<'a> {
                 self.substituted.push(out);
             }
             Item::AssignmentWord(assignment, word) => match assigned {
-                None => words.extend(self.expand_assignment(word)),
+                None => match &assignment.value {
+                    // `local a=("$@")`.
+                    AssignmentValue::Array(items) => {
+                        let name = word.value.split('=').next().unwrap_or_default().to_owned();
+                        words.push(format!("{name}={}", self.array(items)));
+                    }
+                    AssignmentValue::Scalar(_) => words.extend(self.expand_assignment(word)),
+                },
                 Some(assigned) => {
                     let name = match &assignment.name {
                         AssignmentName::VariableName(name) => name.clone(),
@@ -444,20 +463,28 @@ impl<'a> Walker<'a> {
                     };
                     let mut value = match &assignment.value {
                         AssignmentValue::Scalar(word) => self.expand_single(&word.value),
-                        AssignmentValue::Array(items) => {
-                            for subscript in items.iter().filter_map(|(subscript, _)| subscript.as_ref()) {
-                                self.arithmetic(&subscript.value);
-                            }
-                            items.iter().flat_map(|(_, word)| self.expand(&word.value)).collect::<Vec<_>>().join(" ")
-                        }
+                        AssignmentValue::Array(items) => self.array(items),
                     };
                     if assignment.append {
-                        value = format!("{}{value}", self.variable(&name));
+                        let before = self.words_of(&name).join(BETWEEN.encode_utf8(&mut [0; 4]));
+                        value = match &assignment.value {
+                            AssignmentValue::Array(_) => format!("{before}{BETWEEN}{value}"),
+                            AssignmentValue::Scalar(_) => format!("{before}{value}"),
+                        };
                     }
                     assigned.push((name, value));
                 }
             },
         }
+    }
+
+    /// The words of an array.
+    fn array(&mut self, items: &[(Option<Word>, Word)]) -> String {
+        for subscript in items.iter().filter_map(|(subscript, _)| subscript.as_ref()) {
+            self.arithmetic(&subscript.value);
+        }
+        let words: Vec<String> = items.iter().flat_map(|(_, word)| self.expand(&word.value)).collect();
+        words.join(BETWEEN.encode_utf8(&mut [0; 4]))
     }
 
     /// `local x=$1`, `dd if=/x`: one word, whose value is not split.

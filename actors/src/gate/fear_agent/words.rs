@@ -6,6 +6,8 @@ use super::shell::{Stream, Walker};
 
 /// Most words that one brace expression may become.
 const BRACE_LIMIT: usize = 64;
+/// Stands between the words of `"$@"` and of arrays until the fields are cut.
+pub(super) const BETWEEN: char = '\u{1}';
 
 /// A reader over the characters of one word.
 struct Scan {
@@ -152,7 +154,7 @@ impl Fields {
         if !self.split {
             return self.push(value);
         }
-        for (index, part) in value.split([' ', '\t', '\n']).enumerate() {
+        for (index, part) in value.split([' ', '\t', '\n', BETWEEN]).enumerate() {
             if index > 0 {
                 self.done.extend(self.open.take());
             }
@@ -175,7 +177,7 @@ impl Walker<'_> {
         for word in braces(raw) {
             let mut fields = Fields { split: true, ..Fields::default() };
             self.expand_into(&word, &mut fields, false);
-            out.extend(fields.finish());
+            out.extend(fields.finish().iter().flat_map(|field| field.split(BETWEEN)).map(str::to_owned));
         }
         out
     }
@@ -184,14 +186,14 @@ impl Walker<'_> {
     pub(super) fn expand_single(&mut self, raw: &str) -> String {
         let mut fields = Fields::default();
         self.expand_into(raw, &mut fields, false);
-        fields.finish().concat()
+        fields.finish().concat().replace(BETWEEN, " ")
     }
 
     /// A here-document: quotes are ordinary characters, substitutions run.
     pub(super) fn expand_document(&mut self, raw: &str) -> String {
         let mut fields = Fields::default();
         self.expand_into(raw, &mut fields, true);
-        fields.finish().concat()
+        fields.finish().concat().replace(BETWEEN, " ")
     }
 
     /// `plain_quotes`: inside of double quotes or a here-document.
@@ -283,6 +285,10 @@ impl Walker<'_> {
                 let value = self.variable(&name);
                 if plain_quotes { fields.push(&value) } else { fields.push_split(&value) }
             }
+            Some('@') if plain_quotes => {
+                scan.at += 1;
+                fields.push(&self.words_of("@").join(BETWEEN.encode_utf8(&mut [0; 4])));
+            }
             Some(c) if c.is_ascii_digit() || "@*#?$!-".contains(c) => {
                 scan.at += 1;
                 let value = self.variable(c.encode_utf8(&mut [0; 4]));
@@ -295,7 +301,7 @@ impl Walker<'_> {
     /// The value of a variable, as far as the text of the command tells it.
     pub(super) fn variable(&self, name: &str) -> String {
         if let Some(value) = self.variables.get(name) {
-            return value.clone();
+            return value.replace(BETWEEN, " ");
         }
         match name {
             "HOME" => self.setting.home.to_string_lossy().into_owned(),
@@ -310,9 +316,51 @@ impl Walker<'_> {
                 None => UNKNOWN.to_string(),
             },
             _ => match (name.parse::<usize>(), &self.positional) {
-                (Ok(index), Some(values)) if index > 0 => values.get(index - 1).cloned().unwrap_or_default(),
+                (Ok(index), Some(values)) if index > 0 => match values.get(index - 1) {
+                    Some(value) => value.clone(),
+                    // A word that isn't known may be several.
+                    None if values.iter().any(|value| value.contains(UNKNOWN)) => UNKNOWN.to_string(),
+                    None => String::new(),
+                },
                 _ => UNKNOWN.to_string(),
             },
+        }
+    }
+
+    /// The words of `"$@"` or of an array.
+    pub(super) fn words_of(&self, name: &str) -> Vec<String> {
+        match (name, &self.positional) {
+            ("@" | "*", Some(values)) => values.clone(),
+            ("@" | "*", None) => vec![UNKNOWN.to_string()],
+            _ => match self.variables.get(name) {
+                Some(value) => value.split(BETWEEN).map(str::to_owned).collect(),
+                None => vec![self.variable(name)],
+            },
+        }
+    }
+
+    /// `${@…}`, `${a[@]…}`: what is done is done to each word; `:1:2` takes some of them.
+    fn each_word(&mut self, name: &str, rest: &str) -> Vec<String> {
+        let words = self.words_of(name);
+        let slice = rest.strip_prefix(':').filter(|rest| !rest.starts_with(['-', '=', '+', '?']));
+        let Some(slice) = slice else {
+            if rest.is_empty() {
+                return words;
+            }
+            let words = if words.is_empty() { vec![String::new()] } else { words };
+            return words.into_iter().map(|word| self.operate(name, word, rest)).collect();
+        };
+        let slice = self.expand_single(slice);
+        slice.split(':').for_each(|number| self.evaluate(number));
+        let mut numbers = slice.split(':').map(|number| number.trim().parse::<usize>());
+        let first = usize::from(matches!(name, "@" | "*"));
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(from)), None) => words.into_iter().skip(from.saturating_sub(first)).collect(),
+            (Some(Ok(from)), Some(Ok(count))) => {
+                words.into_iter().skip(from.saturating_sub(first)).take(count).collect()
+            }
+            // Which of them it takes isn't told, so it may be any.
+            _ => words,
         }
     }
 
@@ -328,13 +376,20 @@ impl Walker<'_> {
         if name.is_empty() {
             name = scan.next().map(String::from).unwrap_or_default();
         }
+        let mut all = Some(name.clone()).filter(|name| matches!(name.as_str(), "@" | "*"));
         if scan.peek() == Some('[') {
             scan.at += 1;
             let subscript = scan.balanced('[', ']');
             self.arithmetic(&subscript);
+            all = Some(subscript).filter(|subscript| matches!(subscript.as_str(), "@" | "*"));
         }
         if counted {
             return UNKNOWN.to_string();
+        }
+        if let Some(all) = all.filter(|_| !indirect) {
+            let rest: String = scan.chars[scan.at.min(scan.chars.len())..].iter().collect();
+            let between = if all == "@" { BETWEEN } else { ' ' };
+            return self.each_word(&name, &rest).join(between.encode_utf8(&mut [0; 4]));
         }
         let mut value = self.variable(&name);
         if indirect {

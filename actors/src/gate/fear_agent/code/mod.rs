@@ -9,6 +9,7 @@ use self::acts::{Act, act_of, is_pure};
 use super::content;
 use super::effects::By;
 use super::paths::{Kind, Zone};
+use super::reading::Text;
 use super::shell::{Stream, Walker};
 use super::verdict::rules;
 
@@ -33,6 +34,9 @@ enum Token {
 
 /// Judges a program text. Pure computing is free; whatever acts is at least asked.
 pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
+    for computed in walker.computed_text("the code", source) {
+        judge(walker, language, &computed);
+    }
     let tokens = tokens(source, language);
     let variables = literals(&tokens);
     let mut acts: Vec<Act> = Vec::new();
@@ -53,6 +57,24 @@ pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
             Token::Name(name) => name.replace("::", "."),
             _ => continue,
         };
+        // `do "file"` and `require "file"` run it.
+        if language == Language::Perl && matches!(name.as_str(), "do" | "require") {
+            match tokens.get(at + 1..).unwrap_or_default() {
+                [Token::Sign('('), Token::Text(path), ..] | [Token::Text(path), ..] => {
+                    acts.push(Act::Evaluate);
+                    let text = walker.program_text(path);
+                    if let Text::Known(text) = text {
+                        let within = walker.deeper(|walker| judge(walker, language, &text));
+                        if within.is_none() {
+                            walker.findings.ask(rules::TOO_COMPLEX, "files of code run each other too deeply");
+                        }
+                    }
+                }
+                [Token::Sign('$' | '(' | '@') | Token::Quoted(_), ..] => acts.push(Act::Evaluate),
+                _ => {}
+            }
+            continue;
+        }
         let Some(act) = act_of(&name, language) else { continue };
         if !is_used(&tokens, at, act) {
             continue;

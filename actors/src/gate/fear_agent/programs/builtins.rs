@@ -107,17 +107,34 @@ fn set(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let is_short = |arg: &String| arg.starts_with('-') && arg.contains('a');
     walker.exports_all |= flags.iter().any(|arg| is_short(arg) || arg == "allexport");
     walker.exports_all &= !flags.iter().any(|arg| arg.starts_with('+') && arg.contains('a'));
-    if let Some(end) = end {
-        walker.positional = Some(call.args[end + 1..].to_vec());
+    // Without `--` the first word that is no option begins the arguments.
+    let mut at = 0;
+    while let Some(flag) = flags.get(at).filter(|flag| flag.starts_with(['-', '+'])) {
+        at += 1;
+        if flag == "-" {
+            break;
+        }
+        at += usize::from(flag.ends_with('o'));
+    }
+    match end {
+        Some(end) if at >= flags.len() => walker.positional = Some(call.args[end + 1..].to_vec()),
+        _ if at < flags.len() => walker.positional = Some(call.args[at..].to_vec()),
+        _ => {}
     }
     Stream::unknown()
 }
 
-fn shifted(walker: &mut Walker, _: &Call, _: &Parsed) -> Stream {
-    if let Some(values) = &mut walker.positional
-        && !values.is_empty()
-    {
-        values.remove(0);
+fn shifted(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
+    let count = call.args.iter().find(|arg| *arg != "--").map_or(Ok(1), |count| count.trim().parse::<usize>());
+    match (&mut walker.positional, count) {
+        // More than there are shifts nothing; a word that isn't known may be several.
+        (Some(values), Ok(count)) if values.iter().take(count).any(|value| value.contains(UNKNOWN)) => {
+            values.insert(0, UNKNOWN.to_string());
+        }
+        (Some(values), Ok(count)) if count <= values.len() => drop(values.drain(..count)),
+        (Some(_), Ok(_)) => {}
+        (positional, Err(_)) => *positional = None,
+        (None, Ok(_)) => {}
     }
     Stream::of("")
 }

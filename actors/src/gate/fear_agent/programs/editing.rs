@@ -45,6 +45,32 @@ fn sed(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     call.stdin.filtered()
 }
 
+/// `-W exec x` is `--exec x` in mawk, and in gawk every long option has this form too.
+pub(super) fn long_options(args: &[String]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let long = match arg.strip_prefix("-W") {
+            Some("") => args.next().cloned(),
+            Some(long) => Some(long.to_owned()),
+            None => None,
+        };
+        match long {
+            Some(long) => {
+                let mut words = long.splitn(2, [' ', ',']);
+                out.extend(words.next().map(|name| format!("--{name}")));
+                out.extend(words.next().map(str::to_owned));
+            }
+            None => out.push(arg.clone()),
+        }
+        if arg == "--" {
+            break;
+        }
+    }
+    out.extend(args.cloned());
+    out
+}
+
 /// `system()`, pipes and redirections of an awk program act on the machine.
 fn awk(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let given: Vec<String> = parsed.values(&["e"]).map(str::to_owned).collect();
@@ -55,6 +81,9 @@ fn awk(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     };
     for script in &scripts {
         awk_script(walker, script);
+        for computed in walker.computed_text(&call.name, script) {
+            awk_script(walker, &computed);
+        }
     }
     let in_place = parsed.values(&["i", "include"]).any(|library| library == "inplace");
     for file in files.iter().filter(|file| !file.contains('=')) {
@@ -219,6 +248,7 @@ fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         .collect();
     for command in &script {
         editor_files(walker, command);
+        walker.computed_text(&call.name, command);
     }
     if script.iter().any(|command| {
         command.contains('!')

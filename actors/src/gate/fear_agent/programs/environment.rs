@@ -15,7 +15,33 @@ const SEARCHES: &str = "_JAVA_OPTIONS JDK_JAVA_OPTIONS PERL5DB PERLLIB PYTHONPAT
     LUA_PATH LUA_CPATH LUA_INIT TCLLIBPATH R_PROFILE R_PROFILE_USER R_ENVIRON JULIA_LOAD_PATH GEM_PATH GEM_HOME BUNDLE_GEMFILE PHPRC \
     PHP_INI_SCAN_DIR AWKPATH AWKLIBPATH VIMINIT EXINIT VIM VIMRUNTIME MYVIMRC GVIMINIT COMPILER_PATH GCC_EXEC_PREFIX CARGO_HOME RUSTUP_HOME RUSTC \
     RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC CARGO_BUILD_RUSTC CARGO_BUILD_RUSTC_WRAPPER OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES CURL_HOME \
-    WGETRC SYSTEM_WGETRC NPM_CONFIG_USERCONFIG GCONV_PATH ZDOTDIR SHELLOPTS GIT_DIR GIT_COMMON_DIR GIT_CONFIG";
+    WGETRC SYSTEM_WGETRC NPM_CONFIG_USERCONFIG GCONV_PATH ZDOTDIR SHELLOPTS GIT_DIR GIT_COMMON_DIR GIT_CONFIG MAKEFILES XDG_CONFIG_HOME XDG_CONFIG_DIRS \
+    XDG_DATA_HOME XDG_DATA_DIRS KUBECONFIG AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE GNUPGHOME MYSQL_HOME PGSYSCONFDIR PGSERVICEFILE LESSKEY LESSKEYIN \
+    LESSKEY_SYSTEM LESSKEYIN_SYSTEM GROFF_TMAC_PATH GROFF_FONT_PATH TEXINPUTS TEXMFHOME TEXMFCNF CMAKE_TOOLCHAIN_FILE CMAKE_MODULE_PATH ACLOCAL_PATH \
+    M4PATH MAGICK_CONFIGURE_PATH MAGICK_CODER_MODULE_PATH MAGICK_HOME GTK_PATH GIO_EXTRA_MODULES GDK_PIXBUF_MODULE_FILE GST_PLUGIN_PATH QT_PLUGIN_PATH MYPYPATH \
+    PIP_CONFIG_FILE RIPGREP_CONFIG_PATH BAT_CONFIG_PATH BAT_CONFIG_DIR LYNX_CFG LYNX_LSS R_LIBS R_LIBS_USER R_LIBS_SITE R_HOME OCTAVE_PATH GUILE_LOAD_PATH \
+    GUILE_LOAD_COMPILED_PATH EMACSLOADPATH SBCL_HOME ERL_LIBS CLASSPATH GOENV GOROOT GOTOOLDIR FPATH PARALLEL_HOME HGRCPATH VALGRIND_LIB GNUPLOT_DRIVER_DIR \
+    DOTNET_STARTUP_HOOKS CORECLR_PROFILER_PATH JUPYTER_PATH IPYTHONDIR PYTHONPLATLIBDIR DVIPSHEADERS TERMINFO_DIRS";
+
+/// Endings of names by which programs name their files of settings, or folders of what they load.
+const SEARCH_ENDINGS: &[&str] = &[
+    "RC",
+    "RC_PATH",
+    "_CONFIG",
+    "_CONFIG_FILE",
+    "_CONFIG_PATH",
+    "_CONFIG_HOME",
+    "_CONFIG_DIR",
+    "_CONFIG_DIRS",
+    "_CONF",
+    "_CONF_DIR",
+    "_INIT_FILE",
+    "_PRELOAD",
+    "_PLUGIN_PATH",
+    "_PLUGINS_DIR",
+    "_MODULE_PATH",
+    "_LOAD_PATH",
+];
 
 /// Options that matter only when they say one of these.
 const SAYS: &[(&str, &[&str])] = &[
@@ -28,7 +54,7 @@ const SAYS: &[(&str, &[&str])] = &[
 
 /// Their value is a command line.
 const RUNS: &str = "GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PROXY_COMMAND PAGER EDITOR VISUAL MANPAGER GIT_ASKPASS \
-    SSH_ASKPASS SUDO_ASKPASS SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER BAT_PAGER GH_PAGER AWS_PAGER KUBE_EDITOR FCEDIT \
+    SSH_ASKPASS SUDO_ASKPASS SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER BAT_PAGER GH_PAGER AWS_PAGER KUBE_EDITOR FCEDIT FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND \
     HGEDITOR SVN_EDITOR TEXEDIT LYNX_EDITOR WWW_BROWSER BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH";
 
 /// Options that a program adds to its own.
@@ -50,6 +76,13 @@ fn says(name: &str, value: &str) -> bool {
     SAYS.iter().any(|(known, words)| *known == name && words.iter().any(|word| value.contains(word)))
 }
 
+/// Whether a program finds its settings or code by it, and what the agent may change lies there.
+fn searches(walker: &Walker, name: &str, value: &str) -> bool {
+    let is_path = value.contains(['/', '.', UNKNOWN]);
+    (listed(SEARCHES, name) || (is_path && SEARCH_ENDINGS.iter().any(|end| name.ends_with(end))))
+        && leads_inside(walker, value)
+}
+
 fn listed(names: &str, name: &str) -> bool {
     names.split_ascii_whitespace().any(|known| known == name)
 }
@@ -61,7 +94,7 @@ pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(Stri
         if listed(LOADS, name) {
             walker.findings.ask(rules::ENVIRONMENT, format!("{name} makes other programs load code"));
             walker.read(value, By::Shell);
-        } else if (listed(SEARCHES, name) && leads_inside(walker, value)) || says(name, value) {
+        } else if searches(walker, name, value) || says(name, value) {
             walker.findings.ask(rules::RUN_CODE, format!("{name} makes other programs load code"));
             value.split(':').for_each(|path| {
                 walker.read(path, By::Shell);
@@ -97,10 +130,24 @@ pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(Stri
 pub(in super::super) fn judge_own_environment(walker: &mut Walker, name: &str, value: &str) {
     if name == "PATH" {
         search_path(walker, value);
+    } else if name == "HOME" {
+        home(walker, value);
     } else if listed(PROMPTS, name) {
         walker.once_more(value);
     } else if name == "PROMPT_COMMAND" {
         walker.apart(|walker| walker.script(value, &Stream::default()));
+    }
+}
+
+/// Programs look for their settings below it, and `~` stands for it. It is exported already, so setting it is enough.
+fn home(walker: &mut Walker, value: &str) {
+    let known = walker.setting.home.to_string_lossy();
+    if !matches!(value, "~" | "") && value.trim_end_matches('/') != known.trim_end_matches('/') {
+        let shown = value.replace(UNKNOWN, "…");
+        walker
+            .findings
+            .ask(rules::ENVIRONMENT, format!("programs would find their settings below \"{shown}\" by HOME"));
+        walker.read(value, By::Shell);
     }
 }
 

@@ -8,7 +8,7 @@ use super::Parsed;
 use super::options::parse;
 
 /// Long options that mean the same wherever they are understood.
-const LONG: &str = "output=W output-directory=W contents=R ignore-revs-file=R file=R template=V upload-pack=X exec=X pathspec-from-file=R export-marks=W \
+const LONG: &str = "output=W output-directory=W contents=R ignore-revs-file=R file=R template=V upload-pack=X receive-pack=X exec=X pathspec-from-file=R export-marks=W \
     import-marks=R build-fake-ancestor=W separate-git-dir=W config=V no-index";
 
 /// Letters by subcommand; a letter that is given to none of them takes no value.

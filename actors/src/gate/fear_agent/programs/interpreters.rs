@@ -3,7 +3,7 @@
 use super::super::code::{self, Language};
 use super::super::content;
 use super::super::effects::By;
-use super::super::reading::Text;
+use super::super::reading::{self, Text};
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::{Rule, rules};
 use super::Role::{Asks, Custom, Inert, Reads};
@@ -51,7 +51,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         "make gmake cmake ninja meson scons bazel buck gradle gradlew mvn mvnw ant sbt lein rake grunt gulp webpack vite rollup esbuild parcel turbo nx lerna tox nox pytest py.test jest mocha vitest ava karma phpunit rspec ctest cabal stack dune zig xcodebuild swift dotnet msbuild mix rebar3 \
         configure autoreconf automake autoconf libtool pre-commit cypress playwright invoke just task earthly hugo jekyll mkdocs sphinx-build next nuxt ng vue gatsby expo flutter dart storybook tsup cargo npm pnpm yarn npx pnpx bunx pip pipx uv uvx poetry pdm hatch rye pipenv pixi devbox conda mamba micromamba \
         rustup go gem bundle bundler composer luarocks cpan cpanm nvm fnm volta asdf mise pyenv rbenv sdk sdkman corepack twine opam nimble vcpkg conan helmfile virtualenv venv ghcup pear pecl raco shards spack easy_install setup.py wasm-pack trunk",
-        "f,file=R C,directory=V D=V eval=X j,jobs=V n,dry-run,just-print prefix=W manifest-path=R",
+        "f,file,makefile=R C,directory=V D=V eval=X j,jobs=V n,dry-run,just-print prefix=W manifest-path=R",
         Custom(build),
     ),
     program("java", "!jar=R cp,classpath=V D=V X=V", Asks(rules::RUN_CODE, "runs a program")),
@@ -141,6 +141,9 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     for source in &sources {
         if filters { filter_code(walker, language, source) } else { code::judge(walker, language, source) }
     }
+    if language == Language::Perl && !sources.is_empty() {
+        parsed.operands.iter().for_each(|operand| two_argument_open(walker, operand));
+    }
     if filters && !sources.is_empty() {
         for path in &parsed.operands {
             walker.read(path, By::Shell);
@@ -196,7 +199,24 @@ fn perl_modules(walker: &mut Walker, parsed: &Parsed) {
     }
 }
 
+/// `<>` opens its arguments as the shell would: `cmd |` runs, `> file` writes.
+fn two_argument_open(walker: &mut Walker, operand: &str) {
+    let operand = operand.trim();
+    if operand.starts_with('|') || operand.ends_with('|') {
+        walker.findings.ask(rules::RUN_CODE, "perl would run the command that a file's name is");
+        let source = operand.trim_matches(['|', ' ']).to_owned();
+        walker.apart(|walker| walker.script(&source, &Stream::unknown()));
+    } else if let Some(path) = operand.strip_prefix(['>', '+']) {
+        walker.write(path.trim_start_matches(['>', '<', ' ']));
+    } else if let Some(path) = operand.strip_prefix('<') {
+        walker.read(path.trim_start(), By::Shell);
+    }
+}
+
 fn filter_code(walker: &mut Walker, language: Language, source: &str) {
+    for computed in walker.computed_text("the filter", source) {
+        filter_code(walker, language, &computed);
+    }
     const ACTS: &[&str] = &[
         "system",
         "exec",
@@ -237,7 +257,12 @@ fn filter_code(walker: &mut Walker, language: Language, source: &str) {
     ];
     let words: Vec<&str> = source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '`').collect();
     let evaluates = source.rsplit(['/', '}', '|', '#', '!', ',']).next().is_some_and(|flags| flags.contains("ee"));
-    if evaluates || source.contains('`') || words.iter().any(|word| ACTS.contains(word)) {
+    // `do "file"` runs it, `do { … }` doesn't.
+    let runs_file = source.match_indices("do").any(|(at, _)| {
+        let is_word = !source[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        is_word && source[at + 2..].trim_start().starts_with(['"', '\'', '$', '(', '@', '<'])
+    });
+    if evaluates || runs_file || source.contains('`') || words.iter().any(|word| ACTS.contains(word)) {
         code::judge(walker, language, source);
         walker.findings.ask(rules::RUN_CODE, "the filter's code does more than work on text");
         super::named_places::judge_text(walker, source);
@@ -333,6 +358,8 @@ fn macros(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
             None => walker.findings.ask(rules::RUN_CODE, format!("what {} does with {path} is not known", call.name)),
         }
     }
+    let computed: Vec<String> = texts.iter().flat_map(|text| walker.computed_text(&call.name, text)).collect();
+    texts.extend(computed);
     for text in &texts {
         if call.name == "m4" {
             super::loose_arguments(walker, std::slice::from_ref(text));
@@ -431,6 +458,9 @@ fn build(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let dry = parsed.has(&["n"]) && matches!(call.name.as_str(), "make" | "gmake" | "ninja" | "just");
     if !dry {
         walker.findings.ask(rule.0, format!("{} {subcommand}: {}", call.name, rule.1));
+    }
+    if matches!(call.name.as_str(), "make" | "gmake") {
+        reading::judge_make_words(walker, call, parsed);
     }
     for source in call.args.iter().filter_map(|arg| arg.strip_prefix("--eval=").or_else(|| arg.strip_prefix("--call=")))
     {

@@ -107,6 +107,7 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
     }
     if typed.contains(UNKNOWN) {
         walker.findings.ask(rules::COMPUTED_COMMAND, "which program runs is known only when it runs");
+        walker.fixes_named();
         loose_arguments(walker, &call.args);
         return Stream::unknown();
     }
@@ -126,9 +127,10 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
         unknown(walker, call, name);
         return Stream::unknown();
     };
-    let parsed = options::parse_with(program.options, tables::options_of(&canonical).unwrap_or_default(), &call.args);
+    let args = if canonical.ends_with("awk") { editing::long_options(&call.args) } else { call.args.clone() };
+    let parsed = options::parse_with(program.options, tables::options_of(&canonical).unwrap_or_default(), &args);
     apply_options(walker, &canonical, &parsed);
-    let call = Call { name: canonical, args: call.args.clone(), stdin: call.stdin.clone() };
+    let call = Call { name: canonical, args, stdin: call.stdin.clone() };
     named_places::judge(walker, &call);
     let call = reading::with_stdin(walker, call, &parsed);
     // The folder of before: what `cd` and its like change comes after.

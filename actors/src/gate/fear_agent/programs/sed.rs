@@ -12,8 +12,13 @@ struct Program {
 
 /// What isn't well-formed is left at the place where sed would refuse the whole of it.
 pub(super) fn judge(walker: &mut Walker, text: &str) {
-    let mut program = Program { chars: text.chars().collect(), at: 0 };
-    while program.command(walker).is_some() {}
+    let computed = text.contains(UNKNOWN).then(|| walker.fixes_named()).unwrap_or_default();
+    for text in std::iter::once(text.to_owned())
+        .chain(computed.into_iter().map(|known| text.replace(UNKNOWN, known.trim_end_matches('\n'))))
+    {
+        let mut program = Program { chars: text.chars().collect(), at: 0 };
+        while program.command(walker).is_some() {}
+    }
 }
 
 impl Program {
@@ -71,6 +76,7 @@ impl Program {
     /// Judges one command; none at the end.
     fn command(&mut self, walker: &mut Walker) -> Option<()> {
         self.skip(|c| c.is_whitespace() || c == ';');
+        let from = self.at;
         self.address()?;
         if self.peek() == Some(',') {
             self.at += 1;
@@ -78,7 +84,12 @@ impl Program {
             self.address()?;
         }
         self.skip(|c| matches!(c, ' ' | '\t' | '!'));
-        match self.next()? {
+        let command = self.next();
+        let is_unknown = self.chars[from..self.at.min(self.chars.len())].contains(&UNKNOWN);
+        if is_unknown && command.is_none_or(|c| !c.is_ascii_alphabetic() && !matches!(c, '{' | '=')) {
+            walker.findings.ask(rules::RUN_CODE, "what the sed script does is known only when it runs");
+        }
+        match command? {
             '{' | '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {}
             'q' | 'Q' | 'l' | 'L' => self.skip(|c| c.is_ascii_digit() || c == ' '),
             '#' => drop(self.line()),
@@ -129,7 +140,11 @@ impl Program {
                     walker.findings.ask(rules::RUN_CODE, "the sed script runs what it has replaced");
                     walker.apart(|walker| walker.script(&replacement, &Stream::unknown()));
                 }
-                'g' | 'p' | 'i' | 'I' | 'm' | 'M' | UNKNOWN => self.at += 1,
+                UNKNOWN => {
+                    self.at += 1;
+                    walker.findings.ask(rules::RUN_CODE, "the sed script may run what it has replaced");
+                }
+                'g' | 'p' | 'i' | 'I' | 'm' | 'M' => self.at += 1,
                 c if c.is_ascii_digit() => self.at += 1,
                 _ => break,
             }

@@ -151,6 +151,8 @@ fn database(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     } else if matches!(call.name.as_str(), "mongo" | "mongosh") {
         texts.extend(parsed.operands.iter().filter(|operand| operand.contains('(')).cloned());
     }
+    let computed: Vec<String> = texts.iter().flat_map(|text| walker.computed_text(&call.name, text)).collect();
+    texts.extend(computed);
     for text in &texts {
         content::judge_sql(walker.findings, text);
         for path in attached(text) {

@@ -148,6 +148,10 @@ fn queried(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
 fn tabular(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     read_all(walker, &parsed.operands);
     for text in &call.args {
+        let is_program = call.args.iter().any(|arg| matches!(arg.as_str(), "put" | "filter" | "luau" | "lua" | "py"));
+        if is_program {
+            walker.computed_text(&call.name, text);
+        }
         let runs =
             ["system(", "exec(", "system (", "exec (", "os.execute", "io.popen"].iter().any(|word| text.contains(word));
         if runs || (call.name == "qsv" && matches!(text.as_str(), "luau" | "lua" | "py")) {

@@ -1,5 +1,6 @@
 //! Version control. What can be brought back from history is free; what no commit holds, and what others see, is asked.
 
+use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Role::Custom;
@@ -54,6 +55,9 @@ fn git(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
 pub(super) fn git_setting(walker: &mut Walker, setting: &str) {
     let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
     let name = name.to_lowercase();
+    if name.contains(UNKNOWN) {
+        walker.findings.ask(rules::RUN_CODE, "git would be given a setting that isn't named here");
+    }
     let is_program = [
         "pager",
         "editor",
@@ -107,8 +111,27 @@ pub(super) fn git_setting(walker: &mut Walker, setting: &str) {
 
 fn flag(args: &[String], letters: &str, words: &[&str]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| match arg.strip_prefix("--") {
-        Some(long) => words.iter().any(|word| long == *word || (long.len() > 3 && word.starts_with(long))),
+        Some(long) => {
+            let long = long.split('=').next().unwrap_or_default();
+            words.iter().any(|word| long == *word || (long.len() > 3 && word.starts_with(long)))
+        }
         None => arg.strip_prefix('-').is_some_and(|short| short.chars().any(|c| letters.contains(c))),
+    })
+}
+
+/// An option of a letter or a long name, cut short or not, with the value that stands in the same word.
+fn given(args: &[String], letter: char, long: &str) -> Option<Option<String>> {
+    args.iter().take_while(|arg| *arg != "--").find_map(|arg| match arg.strip_prefix("--") {
+        Some(rest) => {
+            let (name, value) =
+                rest.split_once('=').map_or((rest, None), |(name, value)| (name, Some(value.to_owned())));
+            (!name.is_empty() && long.starts_with(name)).then_some(value)
+        }
+        None => {
+            let (before, value) = arg.strip_prefix('-')?.split_once(letter)?;
+            let is_cluster = before.chars().all(|c| c.is_ascii_alphabetic());
+            is_cluster.then(|| Some(value.to_owned()).filter(|value| !value.is_empty()))
+        }
     })
 }
 
@@ -211,11 +234,20 @@ fn subcommanded(walker: &mut Walker, call: &Call, subcommand: &str, args: &[Stri
             let parsed = parse("o,output=W remote=V exec=X format=V prefix=V", args);
             super::apply_options(walker, "git", &parsed);
         }
-        "difftool" | "mergetool" if has("x", &["extcmd"]) => {
-            walker.findings.ask(rules::RUN_CODE, "git would run a program on each file")
+        "difftool" | "mergetool" if given(args, 'x', "extcmd").is_some() => {
+            walker.findings.ask(rules::RUN_CODE, "git would run a program on each file");
+            let value = given(args, 'x', "extcmd").flatten();
+            let next =
+                || args.iter().skip_while(|arg| given(std::slice::from_ref(*arg), 'x', "extcmd").is_none()).nth(1);
+            let command = value.or_else(|| next().cloned()).unwrap_or_default();
+            walker.apart(|walker| walker.script(&command, &Stream::unknown()));
         }
-        "grep" if has("O", &["open-files-in-pager"]) => {
-            walker.findings.ask(rules::RUN_CODE, "git would run a program on the files")
+        // Its command stands in the same word, or is the pager's.
+        "grep" if given(args, 'O', "open-files-in-pager").is_some() => {
+            walker.findings.ask(rules::RUN_CODE, "git would run a program on the files");
+            if let Some(Some(command)) = given(args, 'O', "open-files-in-pager") {
+                walker.apart(|walker| walker.script(&command, &Stream::unknown()));
+            }
         }
         "daemon" | "instaweb" | "http-backend" | "shell" => {
             walker.findings.ask(rules::SERVE, format!("git {subcommand} serves the repository"))
@@ -242,7 +274,9 @@ fn subcommanded(walker: &mut Walker, call: &Call, subcommand: &str, args: &[Stri
                 _ => {}
             }
             if call.args.iter().any(|arg| {
-                arg.starts_with("--upload-pack=") || arg.starts_with("--receive-pack=") || arg.starts_with("ext::")
+                let name = arg.split('=').next().unwrap_or_default();
+                let is_cut = |long: &str| name.len() > 3 && long.starts_with(name);
+                is_cut("--upload-pack") || is_cut("--receive-pack") || is_cut("--exec") || arg.starts_with("ext::")
             }) {
                 walker.findings.ask(rules::RUN_CODE, "git would run a program for the connection");
             }
@@ -317,7 +351,12 @@ fn config(walker: &mut Walker, args: &[String]) {
     if parsed.has(&["global", "system"]) {
         walker.findings.ask(rules::WRITE_OUTSIDE, "git config changes settings outside of the working folder");
     }
-    if let [name, value, ..] = parsed.operands.as_slice() {
+    // `git config set name value`, as newer versions have it.
+    let operands = match parsed.operands.split_first() {
+        Some((verb, rest)) if verb == "set" => rest,
+        _ => &parsed.operands[..],
+    };
+    if let [name, value, ..] = operands {
         git_setting(walker, &format!("{name}={value}"));
     }
 }

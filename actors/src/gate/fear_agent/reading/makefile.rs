@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::shell::{Stream, Walker};
+use super::super::options::Parsed;
+use super::super::paths::UNKNOWN;
+use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Text;
 
@@ -40,6 +42,32 @@ pub(super) fn judge(walker: &mut Walker, text: &str, args: &[String]) {
     }
 }
 
+/// What make is told beside its files: text of a makefile by `--eval`, and variables, on the command line and around it.
+pub(in super::super) fn judge_words(walker: &mut Walker, call: &Call, parsed: &Parsed) {
+    let mut texts: Vec<String> = parsed.values(&["E", "eval"]).map(str::to_owned).collect();
+    texts.extend(call.args.iter().filter(|arg| arg.contains('=') && !arg.starts_with("--")).cloned());
+    let around = walker.variables.iter().filter(|(_, value)| value.contains('$') || value.starts_with('+'));
+    texts.extend(around.map(|(name, value)| format!("{name}={value}")));
+    for text in texts {
+        if let Some(told) = runs_while_read(&text) {
+            walker.findings.ask(rules::BUILD, format!("what make is told {told}"));
+        }
+        judge_reading(walker, &text);
+    }
+}
+
+/// Whether a call of a function runs it by a name that is put together, or another than its own: `$(call shell,…)`.
+fn calls_indirectly(line: &str) -> bool {
+    ["(call", "{call"].iter().any(|word| {
+        line.match_indices(word).any(|(at, _)| {
+            let name = line[at + word.len()..].trim_start();
+            line[at + word.len()..].starts_with([' ', '\t'])
+                && (["shell", "eval", "file", "guile"].iter().any(|known| name.starts_with(known))
+                    || name.starts_with('$'))
+        })
+    })
+}
+
 /// Whether something runs although nothing is to be made: while the file is read, or in lines that `-n` runs all the same.
 pub(super) fn runs_while_read(text: &str) -> Option<String> {
     let text = text.replace("\\\n", " ");
@@ -48,15 +76,29 @@ pub(super) fn runs_while_read(text: &str) -> Option<String> {
         if bare.starts_with('#') {
             continue;
         }
+        let recipe = bare.trim_start_matches(['@', '-', ' ']);
+        let behind =
+            |mark: char| line.split_once(mark).map_or("", |(_, rest)| rest.trim_start_matches(['@', '-', ' ', '\t']));
         let told = if shell_calls(line).next().is_some() {
             "runs a command by $(shell …)"
         } else if !line.starts_with('\t')
             && line.split_once("!=").is_some_and(|(name, _)| !name.contains([':', '"', '$']))
         {
             "runs a command by !="
-        } else if line.starts_with('\t') && bare.trim_start_matches(['@', '-', ' ']).starts_with('+') {
+        } else if recipe.starts_with('+') || (!line.starts_with('\t') && behind(';').starts_with('+')) {
+            // Also within `define`, and with another prefix of recipes.
             "has a line that runs even so (+)"
-        } else if line.starts_with('\t') && (line.contains("$(MAKE)") || line.contains("${MAKE}")) {
+        } else if !line.starts_with('\t') && behind('=').starts_with('+') {
+            "has a variable that makes a line run even so (+)"
+        } else if calls_indirectly(line) {
+            "calls a function by a name that is put together"
+        } else if line.contains("$(file ") || line.contains("${file ") {
+            "reads or writes a file by $(file …)"
+        } else if bare.starts_with(".RECIPEPREFIX") {
+            "names its own prefix of recipes"
+        } else if (line.starts_with('\t') || !line.contains('='))
+            && (line.contains("$(MAKE)") || line.contains("${MAKE}"))
+        {
             "starts make again"
         } else if line.contains("$(guile") || bare.starts_with("load ") || bare.starts_with("-load ") {
             "loads code"
@@ -74,23 +116,41 @@ pub(super) fn runs_while_read(text: &str) -> Option<String> {
     None
 }
 
+/// The files of `$(file >…)`.
+fn written(line: &str) -> Vec<String> {
+    let calls = ["(file ", "{file "]
+        .iter()
+        .flat_map(|word| line.match_indices(word).map(|(at, word)| &line[at + word.len()..]));
+    calls
+        .filter_map(|rest| rest.trim_start().strip_prefix('>'))
+        .map(|rest| rest.trim_start_matches('>').trim_start())
+        .map(|rest| rest.split([',', ')', '}', ' ']).next().unwrap_or_default().to_owned())
+        .map(|path| if path.contains('$') { UNKNOWN.to_string() } else { path })
+        .collect()
+}
+
 /// The commands of `$(shell …)`.
 fn shell_calls(text: &str) -> impl Iterator<Item = String> + '_ {
-    ["$(shell ", "${shell ", "$(shell\t"].into_iter().flat_map(move |word| {
-        text.match_indices(word).map(move |(at, _)| {
-            let inner = &text[at + word.len()..];
-            let mut depth = 1;
-            let end = inner.char_indices().find(|(_, c)| {
-                depth += i32::from(matches!(c, '(' | '{')) - i32::from(matches!(c, ')' | '}'));
-                depth == 0
-            });
-            inner[..end.map_or(inner.len(), |(at, _)| at)].to_owned()
-        })
-    })
+    ["$(shell ", "${shell ", "$(shell\t", "${shell\t", "$(call shell,", "${call shell,"].into_iter().flat_map(
+        move |word| {
+            text.match_indices(word).map(move |(at, _)| {
+                let inner = &text[at + word.len()..];
+                let mut depth = 1;
+                let end = inner.char_indices().find(|(_, c)| {
+                    depth += i32::from(matches!(c, '(' | '{')) - i32::from(matches!(c, ')' | '}'));
+                    depth == 0
+                });
+                inner[..end.map_or(inner.len(), |(at, _)| at)].to_owned()
+            })
+        },
+    )
 }
 
 fn judge_reading(walker: &mut Walker, text: &str) {
     for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
+        for path in written(line) {
+            walker.write(&path);
+        }
         for command in shell_calls(line) {
             walker.findings.ask(rules::BUILD, "the makefile runs a command while it is read");
             walker.apart(|walker| walker.script(&as_shell(&command), &Stream::default()));
@@ -220,11 +280,23 @@ mod tests {
             "all:\n\t$(MAKE) -C sub",
             "-include gen.mk",
             "SHELL = ./sh",
+            "all: ; +echo x",
+            "all: ; @+echo x",
+            "define R\n+echo x\nendef\nall:\n\t$(R)",
+            "Q = +",
+            ".RECIPEPREFIX = >",
+            "X := $(call shell,id)",
+            "X := $(call $(S),id)",
+            "X := $(file >out,x)",
         ] {
             assert!(runs_while_read(text).is_some(), "{text}");
         }
-        for text in ["all: a\n\techo $@\n", "X = 1\n# $(shell id)\nall:\n\tcc -o a a.c\n", "test:\n\t[ \"$$a\" != 1 ]"]
-        {
+        for text in [
+            "all: a\n\techo $@\n",
+            "X = 1\n# $(shell id)\nall:\n\tcc -o a a.c\n",
+            "test:\n\t[ \"$$a\" != 1 ]",
+            "X += a\nY := $(call map,a)\nall: ; echo a+b\n",
+        ] {
             assert!(runs_while_read(text).is_none(), "{text}");
         }
     }

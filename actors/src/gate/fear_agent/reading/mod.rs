@@ -23,12 +23,16 @@ use serde::{Deserialize, Serialize};
 
 pub use flow::Files;
 pub(super) use flow::{Judged, Wait};
+pub(super) use makefile::judge_words as judge_make_words;
 pub(super) use programs::{judge_programs, run_directly, with_stdin};
 
 use super::globs;
 use super::paths::{Kind, UNKNOWN};
 use super::shell::Walker;
+use super::verdict::rules;
 
+/// Files that are noted as read, at most.
+const NAMED: usize = 16;
 /// Programs that change files which their words don't name one by one.
 const ARRANGES: &str =
     "git hg svn patch tar bsdtar unzip unrar 7z 7za cpio rsync wget curl scp sftp gh ar unar zip mmv rename";
@@ -66,6 +70,8 @@ pub(super) struct Reading<'a> {
     written: Vec<String>,
     /// A command before has written files by names that nobody knows.
     arranged: bool,
+    /// Files that the call reads by name: what comes of them may be run.
+    named: Vec<String>,
     /// Files whose text is being judged: one that runs itself is judged once.
     open: Vec<String>,
 }
@@ -145,6 +151,41 @@ impl Walker<'_> {
         found
     }
 
+    /// A file that is read by its name.
+    pub(super) fn notes_read(&mut self, raw: &str) {
+        if let Some(path) = self.absolute(raw)
+            && self.reading.named.len() < NAMED
+            && !path.starts_with("/dev/")
+            && !self.reading.named.contains(&path)
+        {
+            self.reading.named.push(path);
+        }
+    }
+
+    /// Something is run that was put together out of what was read: the files that were read are fixed with the question.
+    /// Returns the texts of those that are known.
+    pub(super) fn fixes_named(&mut self) -> Vec<String> {
+        let named = self.reading.named.clone();
+        let known = named.iter().filter_map(|path| match self.program_text(path) {
+            Text::Known(text) => Some(text),
+            Text::Unread | Text::Missing | Text::Unknown(_) => None,
+        });
+        known.collect()
+    }
+
+    /// A program text of which a part isn't known. Where that part would be a statement of its own a person is asked; the
+    /// texts of the files that were read are put in its place to be judged as well. Returns these.
+    pub(super) fn computed_text(&mut self, program: &str, text: &str) -> Vec<String> {
+        if !text.contains(UNKNOWN) {
+            return Vec::new();
+        }
+        let known = self.fixes_named();
+        if is_unknown_statement(text) {
+            self.findings.ask(rules::RUN_CODE, format!("what {program} is told to do is known only when it runs"));
+        }
+        known.into_iter().map(|known| text.replace(UNKNOWN, known.trim_end_matches('\n'))).collect()
+    }
+
     /// A place that this command changes before what comes after it.
     pub(super) fn notes_write(&mut self, path: &str) {
         if self.reading.written.len() < 256 {
@@ -179,6 +220,14 @@ impl Walker<'_> {
         judge(self);
         self.reading.open.pop();
     }
+}
+
+/// Whether what isn't known stands where a statement may begin.
+pub(super) fn is_unknown_statement(text: &str) -> bool {
+    text.match_indices(UNKNOWN).any(|(at, _)| {
+        let before = text[..at].trim_end_matches([' ', '\t']);
+        before.is_empty() || before.ends_with(['{', '}', ';', '\n', UNKNOWN])
+    })
 }
 
 /// Whether a written glob may stand for the path: by what precedes its first wildcard.

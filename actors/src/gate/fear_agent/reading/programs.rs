@@ -146,6 +146,10 @@ fn values(call: &Call, parsed: &Parsed, names: &[&str]) -> Vec<String> {
                     None if long.is_empty() => found.extend(args.peek().map(|value| (*value).clone())),
                     None => {}
                 }
+            } else if let Some(value) = abbreviated(arg, name) {
+                found.extend(
+                    value.map_or_else(|| args.peek().map(|value| (*value).clone()), |value| Some(value.to_owned())),
+                );
             } else if arg == &format!("-{name}") {
                 found.extend(args.peek().map(|value| (*value).clone()));
             } else if name.len() == 1 && !arg.starts_with("--") && arg.len() > 2 && arg.starts_with(&format!("-{name}"))
@@ -157,16 +161,28 @@ fn values(call: &Call, parsed: &Parsed, names: &[&str]) -> Vec<String> {
     found
 }
 
+/// `--fi=x` and `--fi x` for `--file`: the value where it stands in the same word. None where it isn't this option.
+fn abbreviated<'a>(arg: &'a str, name: &str) -> Option<Option<&'a str>> {
+    let long = arg.strip_prefix("--")?;
+    let (cut, value) = long.split_once('=').map_or((long, None), |(cut, value)| (cut, Some(value)));
+    (name.len() > cut.len() && !cut.is_empty() && name.starts_with(cut)).then_some(value)
+}
+
 /// The arguments without an option and its values.
 fn without(args: &[String], names: &[&str], values: &[String]) -> Vec<String> {
     let is_name = |arg: &String| {
-        names.iter().any(|name| arg == &format!("-{name}") || (name.len() > 1 && arg == &format!("--{name}")))
+        names.iter().any(|name| {
+            arg == &format!("-{name}")
+                || (name.len() > 1 && arg == &format!("--{name}"))
+                || abbreviated(arg, name) == Some(None)
+        })
     };
     let is_joined = |arg: &String| {
         names.iter().any(|name| {
             let value = arg
                 .strip_prefix(&format!("--{name}="))
-                .or_else(|| arg.strip_prefix(&format!("-{name}")).filter(|_| name.len() == 1));
+                .or_else(|| arg.strip_prefix(&format!("-{name}")).filter(|_| name.len() == 1))
+                .or_else(|| abbreviated(arg, name).flatten());
             value.is_some_and(|value| values.iter().any(|known| known == value))
         })
     };
@@ -287,10 +303,7 @@ fn as_if_inline(walker: &mut Walker, call: &Call, row: &Row, (path, text): (&str
     match row.effect {
         "awk" => {
             awk_includes(walker, text);
-            // Options of awk stand before its program.
-            let at = rest.iter().position(|arg| !arg.starts_with('-')).unwrap_or(rest.len());
-            let words = [&rest[..at], &[text.to_owned()][..], &rest[at..]].concat();
-            again(walker, words, call.stdin.filtered());
+            again(walker, [vec!["-e".into(), text.to_owned()], rest].concat(), call.stdin.filtered());
         }
         "sed" => {
             // A program in a file may have comments and lines that go on.

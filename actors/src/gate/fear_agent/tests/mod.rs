@@ -1,3 +1,4 @@
+mod computed;
 mod fixtures;
 mod grants;
 mod options;

@@ -1,0 +1,246 @@
+//! Arguments that are followed, program texts that nobody knows, and what tells programs where their settings lie.
+
+use super::*;
+
+fn caught(rows: &[(&str, Verdict)]) {
+    check(rows, command);
+}
+
+fn free(lines: &[&str]) {
+    check(&lines.iter().map(|line| (*line, Verdict::Allow)).collect::<Vec<_>>(), command);
+}
+
+#[test]
+fn the_arguments_of_functions_and_scripts_are_followed() {
+    use Verdict::{Ask, Block};
+    caught(&[
+        ("f() { rm \"$@\"; }; f -rf ~", Block),
+        ("set -- -rf ~; rm \"$@\"", Block),
+        ("set -rf -- -rf ~; rm \"$@\"", Block),
+        ("set rm -rf ~; \"$@\"", Block),
+        ("set -- rm -rf ~; \"$@\"", Block),
+        ("f() { \"$@\"; }; f rm -rf ~", Block),
+        ("f() { rm \"${@}\"; }; f -rf ~", Block),
+        ("f() { rm \"${@:2}\"; }; f x -rf ~", Block),
+        ("f() { shift 2; rm \"$@\"; }; f a b -rf ~", Block),
+        ("f() { local a=(\"$@\"); rm \"${a[@]}\"; }; f -rf ~", Block),
+        ("f() { for x in \"$@\"; do rm -rf \"$x\"; done; }; f a ~", Block),
+        ("f() { for x; do rm -rf \"$x\"; done; }; f a ~", Block),
+        ("f() { while [ $# -gt 0 ]; do rm -rf \"$1\"; shift; done; }; f a b ~", Block),
+        ("f() { g \"$@\"; }; g() { rm \"$@\"; }; f -rf ~", Block),
+        ("a=(-rf ~); rm \"${a[@]}\"", Block),
+        ("a=(rm); a+=(-rf ~); \"${a[@]}\"", Block),
+        ("a=(sh -c 'rm -rf ~'); \"${a[@]}\"", Block),
+        ("sh -c 'rm \"$@\"' x -rf ~", Block),
+        ("f() { rm \"${@/x/~}\"; }; f -rf x", Block),
+        ("f() { rm \"$@\"; }", Ask),
+        ("set -- $(cat args.txt); rm -rf \"$2\"", Ask),
+        ("rm \"$@\"", Ask),
+    ]);
+    free(&[
+        "f() { grep -n \"$@\"; }; f x src/a.rs",
+        "a=(src docs); ls \"${a[@]}\"",
+        "set -euo pipefail; ls",
+        "set -- a b; echo \"$2\"",
+        "log() { echo \"$@\"; }; log done",
+        "files=(a.txt b.txt); for f in \"${files[@]}\"; do wc -l \"$f\"; done",
+        "f() { cat \"$1\"; shift; echo \"$*\"; }; f a.txt b c",
+    ]);
+}
+
+#[test]
+fn a_program_text_that_nobody_knows_is_asked_about() {
+    use Verdict::{Ask, Block};
+    caught(&[
+        ("awk \"$(cat pre.awk)\"", Ask),
+        ("sed \"$(cat s.sed)\"", Ask),
+        ("x=$(cat s.sed); sed \"$x\" f", Ask),
+        ("read x < s.sed; sed \"$x\" f", Ask),
+        ("sed \"p;$x\" f", Ask),
+        ("sed -e p -e \"$x\" f", Ask),
+        ("sed \"s/a/b/$x\" f", Ask),
+        ("awk \"{ $x }\" f", Ask),
+        ("gawk -e \"$x\" f", Ask),
+        ("perl -e \"$(cat t.pl)\"", Ask),
+        ("perl -pe \"$x\" f", Ask),
+        ("node -e \"$(cat t.js)\"", Ask),
+        ("ruby -e \"$x\"", Ask),
+        ("php -r \"$x\"", Ask),
+        ("lua -e \"$x\"", Ask),
+        ("python3 -c \"$x\"", Ask),
+        ("sqlite3 x.db \"$(cat q.sql)\"", Ask),
+        ("psql -c \"$x\"", Ask),
+        ("mysql -e \"$x\"", Ask),
+        ("dc -e \"$x\"", Ask),
+        ("mlr -n put \"$x\"", Ask),
+        ("vim -es -c \"$x\" f", Ask),
+        ("git -c \"$x\" log", Ask),
+        ("perl -e 'do \"./t.pl\"'", Ask),
+        ("perl -e 'require \"./t.pl\"'", Ask),
+        ("perl -ne 'do \"./t.pl\"' f", Ask),
+        ("perl -ne print 'touch PWNED |'", Ask),
+        ("perl -ne print 'rm -rf ~ |'", Block),
+        ("perl -ne print '>/etc/x'", Block),
+        ("perl -e 'print while <>' 'rm -rf ~|'", Block),
+    ]);
+    free(&[
+        "sed \"s/old/$new/g\" f",
+        "sed -n \"${n}p\" f",
+        "sed -n \"${a},${b}p\" f",
+        "sed -i \"s|@VERSION@|$(cat VERSION)|\" f",
+        "awk \"NR==$n\" f",
+        "awk -v x=\"$x\" '{ print x }' f",
+        "sqlite3 x.db \"select * from t where id = $id\"",
+        "perl -pe \"s/a/$x/\" f",
+        "perl -ne 'do { print } while 0' f",
+        "jq \"$filter\" a.json",
+        "grep \"$pattern\" f",
+    ]);
+}
+
+#[test]
+fn what_tells_a_program_where_its_settings_or_code_lie_is_asked_about() {
+    use Verdict::{Ask, Block};
+    caught(&[
+        ("MAKEFILES=./evil.mk make -n", Ask),
+        ("HOME=$PWD git diff", Ask),
+        ("HOME=$PWD; git diff", Ask),
+        ("export HOME=.; git diff", Ask),
+        ("env HOME=. git diff", Ask),
+        ("HOME=/etc; cat ~/x", Ask),
+        ("XDG_CONFIG_HOME=. git diff", Ask),
+        ("RIPGREP_CONFIG_PATH=./rc rg x", Ask),
+        ("INPUTRC=./x ls", Ask),
+        ("KUBECONFIG=./k kubectl get pods", Ask),
+        ("make -n CC='$(shell rm -rf ~)'", Block),
+        ("CC='$(shell rm -rf ~)' make -en", Block),
+        ("make -n -E '$(shell rm -rf ~)'", Block),
+        ("make -n --eval='$(shell rm -rf ~)'", Block),
+        ("make -n Q=+", Ask),
+        ("make -n X='$(call shell,id)'", Ask),
+        ("make -n X='$(file >/etc/x,y)'", Block),
+    ]);
+    free(&[
+        "HOME=~ git diff",
+        "HOME=/home/anna git diff",
+        "XDG_CONFIG_HOME=/etc/xdg git diff",
+        "NODE_ENV=test ls",
+        "make -n CC=gcc CFLAGS='-O2 -Wall'",
+        "make -n all",
+    ]);
+}
+
+#[test]
+fn options_that_run_are_found_in_each_of_their_forms() {
+    use Verdict::{Ask, Block};
+    caught(&[
+        ("git grep --open-files-in-pager='rm -rf ~' x", Block),
+        ("git grep --open='rm -rf ~' x", Block),
+        ("git grep -O'rm -rf ~' x", Block),
+        ("git grep -nO x", Ask),
+        ("git difftool -y --extcmd='rm -rf ~'", Block),
+        ("git difftool -y --ext 'rm -rf ~'", Block),
+        ("git difftool -yx 'rm -rf ~'", Block),
+        ("git ls-remote --up='rm -rf ~' .", Block),
+        ("git ls-remote --upload-p='./x' .", Ask),
+        ("git fetch --u='rm -rf ~' .", Block),
+        ("git config set core.pager 'rm -rf ~'", Block),
+        ("git config set core.fsmonitor ./x", Ask),
+        ("git config set --local alias.ls '!./x'", Ask),
+        ("zip --test --unzip-com 'rm -rf ~' x.zip f", Block),
+        ("zip --test --unzip-com './x' x.zip f", Ask),
+        ("parallel --shuf rm -rf ::: ~", Block),
+        ("parallel --plain rm -rf ::: ~", Block),
+        ("parallel --q rm -rf ::: ~", Block),
+        ("rlwrap -m rm -rf ~", Block),
+        ("rlwrap -M rm -rf ~", Block),
+        ("rlwrap -e rm -rf ~", Block),
+        ("rlwrap -M rm ls -rf ~", Block),
+        ("parallel --shuf rm ls -rf ::: ~", Block),
+    ]);
+    free(&[
+        "git grep -n open src",
+        "git grep -e x --or -e y",
+        "git config get core.pager",
+        "git config set user.name anna",
+        "git log --oneline -n 5",
+        "git difftool --tool-help",
+    ]);
+}
+
+/// The files that a call waits for before it is judged.
+fn wanted(source: &str) -> Vec<String> {
+    let params = json!({ "command": source });
+    let judged = judge_seen(&ToolCall { tool: "bash", params: &params }, &setting(Mode::Active), None);
+    let texts = judged.used.iter().filter_map(|wanted| match wanted {
+        maxim_bus::signals::program_files::Wanted::Text { path } => Some(path.clone()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[test]
+fn what_is_read_to_put_a_command_together_is_read_and_fixed_with_it() {
+    for (source, file) in [
+        ("sh -c \"$(cat in.txt)\"", "in.txt"),
+        ("eval \"$(cat in.txt)\"", "in.txt"),
+        ("x=$(cat in.txt); sh -c \"$x\"", "in.txt"),
+        ("x=$(<in.txt); eval \"$x\"", "in.txt"),
+        ("read x < in.txt; eval \"$x\"", "in.txt"),
+        ("eval \"$(head -1 in.txt)\"", "in.txt"),
+        ("eval \"$(tr a b < in.txt)\"", "in.txt"),
+        ("sed \"s/a/$(cat in.txt)/\" f", "in.txt"),
+        ("python3 -c \"$(cat in.txt)\"", "in.txt"),
+        ("$(cat in.txt)", "in.txt"),
+        ("awk -v x=1 -f in.txt f", "in.txt"),
+        ("awk -F : -f in.txt f", "in.txt"),
+        ("awk -W exec in.txt f", "in.txt"),
+        ("sed --fi in.txt f", "in.txt"),
+        ("sed --fi=in.txt f", "in.txt"),
+        ("make --makef in.txt -n", "in.txt"),
+        ("perl -e 'do \"./in.txt\"'", "in.txt"),
+    ] {
+        let path = format!("/home/anna/project/{file}");
+        assert!(wanted(source).contains(&path), "{source}: {:?}", wanted(source));
+    }
+    assert!(!wanted("cat in.txt").iter().any(|path| path.ends_with("in.txt")));
+    assert!(!wanted("v=$(cat in.txt); echo \"$v\"").iter().any(|path| path.ends_with("in.txt")));
+}
+
+/// Each text that is wanted is this one.
+fn with_text(source: &str, text: &str) -> Judgement {
+    use maxim_bus::signals::program_files::{Found, ProgramFile, Wanted};
+    let params = json!({ "command": source });
+    let call = ToolCall { tool: "bash", params: &params };
+    let mut seen = reading::Seen::default();
+    loop {
+        let judged = judge_seen(&call, &setting(Mode::Active), Some(&seen));
+        if judged.wanted.is_empty() {
+            return judged.judgement;
+        }
+        for wanted in judged.wanted {
+            let files = match &wanted {
+                Wanted::Text { path } => {
+                    vec![ProgramFile { path: path.clone(), digest: "0".into(), text: Some(text.into()), fault: None }]
+                }
+                _ => Vec::new(),
+            };
+            seen.found.push(Found { wanted, files, fault: None });
+        }
+    }
+}
+
+#[test]
+fn the_text_of_a_file_is_judged_wherever_its_option_stands() {
+    let awk = "BEGIN { system(\"rm -rf ~\") }";
+    for source in ["awk -v x=1 -f p f", "awk -F : -f p f", "awk -W exec p f", "gawk -v x=1 --fi p", "mawk -Wexec p"] {
+        assert_eq!(with_text(source, awk).verdict, Verdict::Block, "{source}");
+    }
+    for source in ["sed --fi p f", "sed --fi=p f", "sed -n -l 5 -f p f", "sed \"s/a/$(cat p)/\" f"] {
+        assert_eq!(with_text(source, "b/;e rm -rf ~").verdict, Verdict::Block, "{source}");
+    }
+    assert_eq!(with_text("perl -e 'do \"./p\"'", "system('rm -rf ~')").verdict, Verdict::Block);
+    assert_eq!(with_text("make --makef p -n", "x := $(shell rm -rf ~)").verdict, Verdict::Block);
+    assert_eq!(with_text("awk -v x=1 -f p f", "{ print x }").verdict, Verdict::Allow);
+    assert_eq!(with_text("sed \"s/a/$(cat p)/\" f", "1.2.3").verdict, Verdict::Allow);
+}
