@@ -171,7 +171,10 @@ fn a_looking_program_is_asked_about_where_it_would_run_what_lies_there() {
 }
 
 /// A kind of program, its files, the change, and what is named.
-const APPROVED: &[(&str, &[(&str, &str)], (&str, &str))] = &[
+/// A path and what the file holds.
+type Held = (&'static str, &'static str);
+
+const APPROVED: &[(&str, &[Held], Held)] = &[
     ("sh sub/run.sh", &[("sub/run.sh", "echo first > out\n")], ("sub/run.sh", "echo second > out\n")),
     ("make", &[("Makefile", "all:\n\techo first > out\n")], ("Makefile", "all:\n\techo second > out\n")),
     (

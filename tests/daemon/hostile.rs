@@ -101,7 +101,7 @@ fn act(chance: &mut Chance, depth: &mut u32) {
             let limit = [1_u64, 1];
             let _ = call(libc::SYS_prlimit64, [own - 1, chance.draw(16) as i64, limit.as_ptr() as i64, 0, 0]);
         }
-        _ => drop(std::thread::Builder::new().spawn(|| burn())),
+        _ => drop(std::thread::Builder::new().spawn(burn)),
     }
 }
 

@@ -24,6 +24,9 @@ use serde_json::json;
 
 use crate::harness;
 
+/// A command that uses a port.
+type OfPort = Box<dyn Fn(u16) -> String>;
+
 const TOKEN: &str = "a-token-that-a-child-has-found";
 const ATTACK: [&str; 3] = ["own_port::attacker::attacker", "--exact", "--nocapture"];
 
@@ -202,7 +205,7 @@ fn programs_that_people_use_reach_others_and_not_the_daemon() {
             ("/usr/bin/curl", |port| format!("curl -s --max-time 20 --tcp-fastopen http://localhost:{port}/")),
             ("/bin/bash", |port| format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo GET >&3 && cat <&3")),
         ];
-        let mut commands: Vec<(&str, Box<dyn Fn(u16) -> String>)> =
+        let mut commands: Vec<(&str, OfPort)> =
             ways.into_iter().map(|(program, way)| (program, Box::new(way) as Box<dyn Fn(u16) -> String>)).collect();
         for how in [
             "print(u.urlopen(\"http://127.0.0.1:PORT/\",timeout=20).read())",

@@ -125,7 +125,7 @@ impl Hands {
         self.spare_own(path, &real, access)?;
         match self.root()? {
             // What every program in the sandbox may read, a tool may: one rule for a path.
-            Some(root) if !real.starts_with(&root) && !(access == Access::Read && self.shows(&real)) => {
+            Some(root) if !(real.starts_with(&root) || access == Access::Read && self.shows(&real)) => {
                 refuse(ErrorKind::Refused, self.outside(path, &real, &root, access))
             }
             _ => Ok(real),

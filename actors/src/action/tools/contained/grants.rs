@@ -396,7 +396,7 @@ mod tests {
         let home = Home::new();
         let alias = home.at("alias");
         symlink(home.at(".local"), &alias).expect("linked");
-        let granted = spare(&home.own(), &[], &[alias.clone()]).expect("few entries");
+        let granted = spare(&home.own(), &[], std::slice::from_ref(&alias)).expect("few entries");
         assert_eq!(home.names(&granted.beside_writable), [".local/share", ".local/state/other"]);
         let mounted = mounted(&home.own(), &[], &[alias]);
         assert_eq!(home.names(&mounted.hidden), ["alias/state/maxim"]);
@@ -452,12 +452,12 @@ mod tests {
         for own in [OwnFiles::default(), Home::new().own()] {
             let everything = ["/", "/sys", "/sys/fs/cgroup", "/sys/fs", "/proc/sys", "/proc"].map(PathBuf::from);
             for folder in everything {
-                let granted = spare(&own, &[], &[folder.clone()]).expect("few entries");
+                let granted = spare(&own, &[], std::slice::from_ref(&folder)).expect("few entries");
                 let written = granted.writable.iter().chain(&granted.beside_writable);
                 let is_of_kernel = |path: &&PathBuf| of_kernel.iter().any(|kernel| path.starts_with(kernel));
                 let written: Vec<&PathBuf> = written.filter(is_of_kernel).filter(|path| path.exists()).collect();
                 assert!(written.is_empty(), "{}: {written:?}", folder.display());
-                let mounted = mounted(&own, &[], &[folder.clone()]);
+                let mounted = mounted(&own, &[], std::slice::from_ref(&folder));
                 let is_kept =
                     folder.starts_with("/proc") || mounted.fixed.contains(&folder) || folder == Path::new("/");
                 assert!(is_kept, "{}: {mounted:?}", folder.display());

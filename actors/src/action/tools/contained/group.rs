@@ -252,6 +252,8 @@ mod tests {
         } else {
             format!("{marked}; echo begun; sleep 600")
         };
+        // The group, which takes its orphans, waits for it.
+        #[allow(clippy::zombie_processes)]
         let mut member = Command::new("/bin/sh")
             .args(["-c", &script])
             .env_clear()

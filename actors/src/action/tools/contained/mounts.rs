@@ -120,7 +120,7 @@ mod tests {
         let expected = ["/mnt/disk/@home/me/.local/state/maxim", "/srv/my share/state/maxim"];
         assert_eq!(names("/home/me/.local/state/maxim"), expected.map(PathBuf::from));
         assert_eq!(names("/mnt/disk/@home/me/notes"), [PathBuf::from("/home/me/notes")]);
-        assert_eq!(names("/etc/maxim"), [PathBuf::new(); 0]);
+        assert_eq!(names("/etc/maxim"), Vec::<PathBuf>::new());
         assert_eq!(names("/home/me/.local"), ["/mnt/disk/@home/me/.local", "/srv/my share"].map(PathBuf::from));
     }
 

@@ -12,7 +12,7 @@ struct Program {
 
 /// What isn't well-formed is left at the place where sed would refuse the whole of it.
 pub(super) fn judge(walker: &mut Walker, text: &str) {
-    let computed = text.contains(UNKNOWN).then(|| walker.fixes_named()).unwrap_or_default();
+    let computed = if text.contains(UNKNOWN) { walker.fixes_named() } else { Default::default() };
     for text in std::iter::once(text.to_owned())
         .chain(computed.into_iter().map(|known| text.replace(UNKNOWN, known.trim_end_matches('\n'))))
     {

@@ -54,9 +54,9 @@ pub(super) fn judge(walker: &mut Walker, parsed: &Parsed) {
     if !folder.starts_with('/') || folder.contains(super::super::paths::UNKNOWN) {
         return;
     }
-    let named = parsed.value(&["git-dir"]).and_then(|named| {
-        if named.starts_with('/') { Some(named.to_owned()) } else { Some(format!("{folder}/{named}")) }
-    });
+    let named = parsed
+        .value(&["git-dir"])
+        .map(|named| if named.starts_with('/') { named.to_owned() } else { format!("{folder}/{named}") });
     let subcommand = subcommand.clone();
     let repository = match named {
         Some(repository) => Some(repository),
@@ -176,7 +176,7 @@ fn is_harmless(value: &str) -> bool {
     let is_plain = value.chars().all(|c| c.is_alphanumeric() || " -_%=.,".contains(c));
     value.is_empty()
         || (is_plain && words.first().is_some_and(|first| listed(known, first)))
-            && !(words.first() == Some(&"git") && words.iter().any(|word| *word == "-c"))
+            && !(words.first() == Some(&"git") && words.contains(&"-c"))
 }
 
 /// `section.name = value` of a configuration in git's form, names in small letters.
