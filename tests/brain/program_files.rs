@@ -170,10 +170,10 @@ fn a_looking_program_is_asked_about_where_it_would_run_what_lies_there() {
     assert!(!bench.file("ran").exists());
 }
 
-/// A kind of program, its files, the change, and what is named.
 /// A path and what the file holds.
 type Held = (&'static str, &'static str);
 
+/// A kind of program, its files, the change, and what is named.
 const APPROVED: &[(&str, &[Held], Held)] = &[
     ("sh sub/run.sh", &[("sub/run.sh", "echo first > out\n")], ("sub/run.sh", "echo second > out\n")),
     ("make", &[("Makefile", "all:\n\techo first > out\n")], ("Makefile", "all:\n\techo second > out\n")),
