@@ -233,7 +233,10 @@ mod tests {
 
     #[test]
     fn what_is_left_in_the_background_is_named() {
-        let outcome = shell().call(json!({"command": "sleep 600 >/dev/null 2>&1 & echo $!"}));
+        // Until it is another program, the child has the name of the shell.
+        let command =
+            "sleep 600 >/dev/null 2>&1 & pid=$!; until [ \"$(cat /proc/$pid/comm)\" = sleep ]; do :; done; echo $pid";
+        let outcome = shell().call(json!({"command": command}));
         let left = outcome.output["left_running"].as_str().unwrap_or_default();
         let pid = outcome.output["stdout"].as_str().unwrap_or_default().trim();
         assert_eq!(left, format!("1 process was left and was ended: sleep ({pid})"));

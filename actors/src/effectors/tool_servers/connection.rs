@@ -247,6 +247,10 @@ fn start(
     policy.network = if plan.network { Network::On } else { Network::Off };
     policy.environment.extend(plan.environment.clone());
     let own = plan.writable.iter().chain(&plan.readable).find(|place| place.is_dir());
+    // A server keeps its settings between its runs, in a folder of its own.
+    if let Some(own) = own {
+        policy.environment.entry("HOME".into()).or_insert_with(|| own.display().to_string());
+    }
     let spec = ChildSpec {
         program: program.display().to_string(),
         args: plan.command.get(1..).unwrap_or_default().to_vec(),

@@ -207,8 +207,6 @@ impl SandboxPolicy {
         let mut all = self.environment.clone();
         let own = [
             ("PATH", self.path.clone()),
-            // Programs run what they find in their home, so it is empty at each start and no folder that a tool writes to.
-            ("HOME", scratch.display().to_string()),
             ("TMPDIR", scratch.display().to_string()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "dumb".into()),
@@ -216,6 +214,8 @@ impl SandboxPolicy {
             ("PYTHONDONTWRITEBYTECODE", "1".into()),
         ];
         all.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        // Programs run what they find in their home, so it is empty at each start and no folder that a tool writes to.
+        all.entry("HOME".into()).or_insert_with(|| scratch.display().to_string());
         all
     }
 }
