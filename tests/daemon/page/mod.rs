@@ -241,7 +241,7 @@ fn a_key_opens_the_page_once_a_reload_keeps_it_open_and_a_restart_of_the_daemon_
     // Another tab has nothing of this one, and the key is used up.
     person.does(&json!(["tab", daemon.url]));
     person.sees("status", "after you come in");
-    person.sees("form", "Run maxim open on its machine");
+    person.sees("form", "run maxim open");
     person.does(&json!(["tab", page]));
     person.sees("alert", "this key was used already or is too old");
     // Whoever shows nothing stops it all the same, and does no more.
