@@ -1,7 +1,9 @@
 //! What becomes of an intent that comes to the gate: it is judged, and blocked, asked about, or passed on to what experience says.
 
 use maxim_bus::signals::intent::{IntentPermitted, IntentRefused, Refusal};
+use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 
+use super::fears::PINNED;
 use super::granting::{Asked, told};
 use super::reading::{Files, Judged, Seen};
 use super::region::{FearAgent, FearEvent, FearSettings, GateEntry, record_key, refusal_of};
@@ -115,4 +117,33 @@ pub(super) fn judged_with(
         judged.judgement = super::verdict::of_foreign_program(tool, setting.mode);
     }
     judged
+}
+
+impl Hears<ForeseeVerdict> for FearAgent {
+    fn hear(&self, asked: &ForeseeVerdict, pulse: &mut Pulse<'_, Self>) {
+        let settings = pulse.settings();
+        let setting = settings.setting();
+        let judged = judged(&asked.tool, &asked.params, &setting, settings);
+        let is_pinned = judged.verdict == Verdict::Allow && self.pinned.contains(&asked.tool);
+        let foreseen = VerdictForeseen {
+            verdict: if is_pinned { Verdict::Ask } else { judged.verdict }.to_string(),
+            rule: if is_pinned { PINNED } else { judged.rule }.into(),
+            category: serde_json::to_value(judged.category)
+                .ok()
+                .and_then(|category| category.as_str().map(str::to_owned))
+                .unwrap_or_default(),
+            reason: judged.reason,
+            allowed_always: self.is_granted(
+                ToolCall { tool: &asked.tool, params: &asked.params },
+                &judged.asks,
+                &setting,
+                settings,
+            ),
+            hurt_before: self.hurtful.contains(&asked.tool),
+            veto_confidence: settings.veto_confidence,
+            veto_value: settings.veto_value,
+            unforgiven: self.unforgiven(&asked.tool, pulse),
+        };
+        pulse.reply(foreseen);
+    }
 }

@@ -39,15 +39,14 @@ use maxim_bus::signals::thought::{ModelCall, ModelReply};
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
-use super::admission::judged;
 use super::consent::{AnswerCounts, AnswerKind};
-use super::fears::{FearChange, PINNED};
+use super::fears::FearChange;
 use super::grants::Grant;
 use super::reading::{Files, Wait};
 use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
 use super::walls::Walls;
-use super::{Mode, Setting, ToolCall, Verdict};
+use super::{Mode, Setting};
 use crate::action::tools::{Imagined, OwnFiles};
 use crate::gate::ClearedIntent;
 use crate::gate::cleared_intent::Terms;
@@ -510,7 +509,7 @@ impl FearSettings {
         setting
     }
 
-    fn setting(&self) -> Setting {
+    pub(super) fn setting(&self) -> Setting {
         let Self { mode, workdir, home, own, .. } = self;
         Setting { mode: *mode, workdir: workdir.clone(), home: home.clone(), own: Arc::clone(own) }
     }
@@ -551,35 +550,6 @@ impl Hears<PreemptionChanged> for FearAgent {
             PreemptionRequested::Reset { .. } => pulse.keep(FearEvent::Stopped(false)),
             _ => {}
         }
-    }
-}
-
-impl Hears<ForeseeVerdict> for FearAgent {
-    fn hear(&self, asked: &ForeseeVerdict, pulse: &mut Pulse<'_, Self>) {
-        let settings = pulse.settings();
-        let setting = settings.setting();
-        let judged = judged(&asked.tool, &asked.params, &setting, settings);
-        let is_pinned = judged.verdict == Verdict::Allow && self.pinned.contains(&asked.tool);
-        let foreseen = VerdictForeseen {
-            verdict: if is_pinned { Verdict::Ask } else { judged.verdict }.to_string(),
-            rule: if is_pinned { PINNED } else { judged.rule }.into(),
-            category: serde_json::to_value(judged.category)
-                .ok()
-                .and_then(|category| category.as_str().map(str::to_owned))
-                .unwrap_or_default(),
-            reason: judged.reason,
-            allowed_always: self.is_granted(
-                ToolCall { tool: &asked.tool, params: &asked.params },
-                &judged.asks,
-                &setting,
-                settings,
-            ),
-            hurt_before: self.hurtful.contains(&asked.tool),
-            veto_confidence: settings.veto_confidence,
-            veto_value: settings.veto_value,
-            unforgiven: self.unforgiven(&asked.tool, pulse),
-        };
-        pulse.reply(foreseen);
     }
 }
 
