@@ -121,6 +121,8 @@ async fn hold(server: Arc<Server>, world: World) -> String {
         }
     };
     drop(gone);
+    // A refused reading closes the connection too. The flood is the reason then, whichever of the two is noticed first.
+    let why = flood.reason().unwrap_or(why);
     match program {
         Some(program) => last_words(program, why).await,
         None => why,

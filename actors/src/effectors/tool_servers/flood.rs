@@ -110,6 +110,11 @@ impl Flood {
         Self::why()
     }
 
+    /// Why the server is to be left, once it is.
+    pub fn reason(&self) -> Option<String> {
+        self.is_spent().then(Self::why)
+    }
+
     fn why() -> String {
         format!(
             "it floods: for more than {} s it says more than {} lines or {} bytes a second; it is left",
