@@ -5,14 +5,14 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
+use maxim_actors::language::numbers::analysis::analyse;
+use maxim_actors::language::numbers::arithmetic::evaluate;
+use maxim_actors::language::numbers::matrix::{MatrixOperation, compute, fit};
 use maxim_actors::learning::cerebellum::forward::ForwardModel;
 use maxim_actors::learning::cerebellum::program::{Example, SkillLaw, crystallise};
 use maxim_actors::learning::intraparietal_sulcus::law::{QuickLaw, judge};
 use maxim_actors::learning::statistician::correlation::correlations;
 use maxim_actors::learning::statistician::model::{Measured, Metrics};
-use maxim_actors::memory::angular_gyrus::analysis::analyse;
-use maxim_actors::memory::angular_gyrus::arithmetic::evaluate;
-use maxim_actors::memory::angular_gyrus::matrix::{MatrixOperation, compute, fit};
 use maxim_actors::memory::angular_gyrus::model::{CAPACITY, MathStore};
 use maxim_actors::memory::suprachiasmatic_nucleus::oscillators::{HebbLaw, Oscillators};
 use maxim_bus::Trust;

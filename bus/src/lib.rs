@@ -12,6 +12,8 @@ pub mod latch;
 pub mod lease;
 pub mod mode;
 pub mod provenance;
+pub mod relations;
+pub mod rooms;
 pub mod scratch;
 pub mod signal;
 pub mod signals;

@@ -51,7 +51,7 @@ use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
 use maxim_actors::perception::salience::{SalienceRoom, SalienceSettings};
 use maxim_actors::perception::scene::Scene;
 use maxim_actors::region::Placement::{Own, Pool};
-use maxim_actors::region::{Region, WardKind};
+use maxim_actors::region::Region;
 use maxim_actors::sleep::Consolidation;
 use maxim_actors::sleep::semantic_promoter::{PromoterSettings, SemanticPromoter};
 use maxim_bus::RegionName;
@@ -84,11 +84,10 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     let spreading = settings.hippocampus.links.spreading;
     kit.region::<CrossLayerGraph>(Pool, GraphSettings { spreading, ..GraphSettings::default() });
     kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
-    let (thin, mut knowledge_rooms) = (Vec::new(), hearing(kit, "RecallKnowledge"));
+    let mut knowledge_rooms = hearing(kit, "RecallKnowledge");
     // It stands among those who learn, further down.
     knowledge_rooms.push(NucleusAccumbens::NAME);
-    let enrichment =
-        EnrichmentSettings { thin, knowledge_rooms: knowledge_rooms.clone(), ..settings.enrichment.clone() };
+    let enrichment = EnrichmentSettings { knowledge_rooms: knowledge_rooms.clone(), ..settings.enrichment.clone() };
     kit.region::<Enrichment>(Pool, enrichment);
 
     // What to do
@@ -170,7 +169,6 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     // A brain that only remembers runs none of these.
     let of_acting = [PreemptionCircuit::NAME, FearAgent::NAME, PainDetector::NAME];
     rooms.retain(|room| settings.acts || !of_acting.contains(room));
-    debug_assert!(kit.parts.iter().all(|part| part.kind != WardKind::Thin || rooms.contains(&part.name)));
     kit.region::<Introspector>(Pool, IntrospectorSettings { rooms, ..settings.introspector.clone() });
 }
 

@@ -9,7 +9,7 @@ use maxim_actors::effectors::channels::{
     Channel, Console, Desk, Discord, Email, Http, Mqtt, Slack, Telegram, Twilio, WebSocket,
 };
 use maxim_actors::effectors::door::Door;
-use maxim_actors::perception::stop_phrase::StopGrammar;
+use maxim_actors::language::stop_phrase::StopGrammar;
 use maxim_actors::region::{
     Effector, EffectorPost, EffectorStepper, Frame, Heart, Listed, Placement, Post, Region, RegionStepper, Stepper,
     Supervision, Ward, WardKind, Wire, state_of, woken_by,
@@ -111,7 +111,7 @@ impl Kit {
     /// A room that decides.
     pub fn region<R: Region>(&mut self, placement: Placement, settings: R::Settings) {
         let card = R::card();
-        let kind = if R::THIN { WardKind::Thin } else { WardKind::Region };
+        let kind = WardKind::Region;
         let (hears, says) = (card.heard().collect(), card.emitted().collect());
         self.parts.push(Part { name: R::NAME, stage: R::STAGE, kind, hears, says, state: Some(state::<R>) });
         let inbox = card.enter(&mut self.wires);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
-use maxim_actors::action::executor::RESPOND;
 use maxim_bus::MessageId;
+use maxim_bus::rooms::RESPOND;
 use maxim_bus::signals::approval::code_of;
 use serde_json::{Value, json};
 

@@ -114,9 +114,6 @@ pub fn regions(served: &Served) -> Vec<Value> {
             "handled": heart.as_ref().map_or(0, |heart| heart.handled()),
             "dead_letters": heart.as_ref().map_or(0, |heart| heart.dead_letters()),
         });
-        if part.kind == WardKind::Thin {
-            region["thin"] = true.into();
-        }
         if let Some(room) = heart.as_ref().and_then(|heart| heart.waits_for()) {
             region["waits_for"] = room.into();
         }

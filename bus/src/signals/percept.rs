@@ -242,3 +242,9 @@ signal! {
     SalientPercept: Perception, Lossless;
     PainSignal: Perception, Lossless;
 }
+
+/// The gateway's record that a message of this provider's id (`channel/id`) has stopped the agent. The door reads it too: a signed
+/// webhook that is replayed must not stop again what a person has reset.
+pub fn stopped_key(key: &str) -> Vec<u8> {
+    format!("stopped/{}", crate::bounds::digest(key)).into_bytes()
+}

@@ -12,7 +12,6 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use maxim_actors::action::cause_ledger::LedgerSettings;
 use maxim_actors::action::execution_tracker::TrackerSettings;
-use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::introspector::IntrospectorSettings;
 use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::ToolIndexSettings;
@@ -28,6 +27,7 @@ use maxim_actors::effectors::text_encoder::EncoderSource;
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::gate::autonomy::AutonomySettings;
 use maxim_actors::gate::fear_agent::{FearSettings, Walls};
+use maxim_actors::language::stop_phrase::StopGrammar;
 use maxim_actors::language::{Encoder, TokenTable};
 use maxim_actors::learning::nucleus_accumbens::NacSettings;
 use maxim_actors::memory::angular_gyrus::GyrusSettings;
@@ -39,11 +39,11 @@ use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
-use maxim_actors::perception::stop_phrase::StopGrammar;
 use maxim_actors::region::SupervisionSettings;
 use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
+use maxim_bus::rooms::RESPOND;
 
 use super::models::{budget, encoder_source, model_source, money_limits, prices, token_counter};
 use super::{channels, tool_servers};
@@ -335,7 +335,6 @@ impl AgentSettings {
                 spreads: model.is_some(),
                 knowledge_rooms: Vec::new(),
                 knowledge: memory.knowledge_max as usize,
-                thin: Vec::new(),
             },
             anterior_temporal_lobe: AtlSettings {
                 run: format!("{boot:016x}"),

@@ -1,6 +1,6 @@
 //! Whether what was expected has come about, and what was found instead.
 
-use maxim_actors::action::executor::RESPOND;
+use maxim_bus::rooms::RESPOND;
 use maxim_bus::signals::concepts::ConceptFormed;
 use maxim_bus::signals::intent::IntentRefused;
 use maxim_bus::signals::outcome::ToolResult;

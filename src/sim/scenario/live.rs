@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use maxim_actors::action::executor::RESPOND;
 use maxim_actors::action::tools::core_registry;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::region::{InputRecord, Tap};
 use maxim_actors::store::StateStore;
 use maxim_bus::clock::{LAST, Reckoned};
 use maxim_bus::latch::StopLatch;
+use maxim_bus::rooms::RESPOND;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::PainKind;
 use maxim_bus::signals::scene::Observed;

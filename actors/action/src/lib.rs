@@ -1,0 +1,8 @@
+//! Doing it.
+
+pub mod cause_ledger;
+pub mod execution_tracker;
+pub mod executor;
+pub mod introspector;
+pub mod outbox;
+pub mod tool_index;

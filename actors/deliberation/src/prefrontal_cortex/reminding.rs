@@ -1,0 +1,219 @@
+//! Between two cycles: memory is asked with what was thought.
+
+use std::collections::BTreeMap;
+
+use maxim_bus::MessageId;
+use maxim_bus::RegionName;
+use maxim_bus::clock::Reckoned;
+use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
+use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
+use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
+use maxim_bus::signals::recall::{
+    DescribeTime, EpisodeFilter, OutcomesPredicted, PredictOutcomes, RecallEpisodes, RecalledEpisode, TimeDescribed,
+};
+use maxim_bus::signals::skill::{ProgramRecalled, RecallPrograms};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::PrefrontalCortex;
+use super::model::{Context, PrefrontalSettings};
+use maxim_region::Pulse;
+
+/// The room of episodes.
+const EPISODES: RegionName = "hippocampus";
+/// The room that knows what actions lead to.
+const PREDICTIONS: RegionName = "nucleus_accumbens";
+/// Kinds of what is usual now that are told.
+const TYPICAL: usize = 3;
+/// The room that knows what is usual at a time.
+const TIMES: RegionName = "suprachiasmatic_nucleus";
+/// The room that says what the gate would make of an action, and what hurt.
+const FEAR: RegionName = "fear_agent";
+/// The room of what is practised.
+const PROGRAMS: RegionName = "cerebellum";
+/// Programs, and fears of each kind, that a thought is told.
+const PRACTISED: usize = 3;
+const FEARED: usize = 3;
+/// Characters of a thought that memory is asked with.
+const CUE: usize = 400;
+
+/// Questions that are out, and what was answered so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Reminded {
+    /// By question, the room that was asked.
+    waiting: BTreeMap<MessageId, String>,
+    episodes: Vec<RecalledEpisode>,
+    prediction: Option<OutcomesPredicted>,
+    #[serde(default)]
+    time: Option<TimeDescribed>,
+    /// The tool that was named, and what the gate would say.
+    #[serde(default)]
+    fear: Option<(String, VerdictForeseen)>,
+    #[serde(default)]
+    named: String,
+    /// Programs that share words with the thought.
+    #[serde(default)]
+    programs: Vec<ProgramRecalled>,
+    /// The history of the tools that the thought speaks of.
+    #[serde(default)]
+    history: FearsRecalled,
+    /// By the room that knows.
+    knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
+}
+
+/// What a room answered.
+pub(super) enum Answer {
+    Episodes(Vec<RecalledEpisode>),
+    Prediction(OutcomesPredicted),
+    Knowledge(Vec<KnowledgeEntry>),
+    Time(TimeDescribed),
+    Verdict(VerdictForeseen),
+    Programs(Vec<ProgramRecalled>),
+    Fears(FearsRecalled),
+}
+
+impl Reminded {
+    /// Asks all rooms at once. `named`: the tool that the thought leans towards.
+    pub(super) fn ask(
+        turn: MessageId,
+        thought: &str,
+        named: Option<&(String, Json)>,
+        pulse: &mut Pulse<'_, PrefrontalCortex>,
+    ) -> Self {
+        let cue: String = thought.chars().take(CUE).collect();
+        let PrefrontalSettings { episodes, knowledge, knowledge_rooms, .. } = pulse.settings();
+        let mut waiting = BTreeMap::new();
+        if !cue.trim().is_empty() {
+            if *episodes > 0 {
+                let filter = EpisodeFilter {
+                    query: Some(cue.clone()),
+                    expand: true,
+                    limit: *episodes + 1, // so that an association finds a place
+                    ..EpisodeFilter::default()
+                };
+                let until = Some(pulse.now().later(pulse.settings().recall));
+                let question = RecallEpisodes { filter, except: Some(turn), thought: true, waits: false, until };
+                let question = pulse.ask(EPISODES, question);
+                waiting.insert(question, EPISODES.to_owned());
+            }
+            for room in knowledge_rooms.iter().filter(|_| *knowledge > 0) {
+                let question = pulse.ask(room, RecallKnowledge { text: cue.clone(), limit: *knowledge });
+                waiting.insert(question, (*room).to_owned());
+            }
+            let now = DescribeTime { limit: TYPICAL, ..DescribeTime::default() };
+            waiting.insert(pulse.ask(TIMES, now), TIMES.to_owned());
+            let practised = RecallPrograms { text: cue.clone(), limit: PRACTISED };
+            waiting.insert(pulse.ask(PROGRAMS, practised), PROGRAMS.to_owned());
+            waiting.insert(pulse.ask(FEAR, RecallFears { text: cue, limit: FEARED }), FEAR.to_owned());
+        }
+        if let Some((tool, params)) = named {
+            let foresee = ForeseeVerdict { tool: tool.clone(), params: params.clone() };
+            waiting.insert(pulse.ask(FEAR, foresee), FEAR.to_owned());
+            let (tool_name, params, context) = (tool.clone(), params.clone(), json!({}));
+            let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: false };
+            waiting.insert(pulse.ask(PREDICTIONS, query), PREDICTIONS.to_owned());
+        }
+        let named = named.map(|(tool, _)| tool.clone()).unwrap_or_default();
+        Self { waiting, named, ..Self::default() }
+    }
+
+    /// Takes an answer; false for one that nobody waits for any more.
+    pub(super) fn take(&mut self, question: MessageId, answer: Answer) -> bool {
+        let Some(room) = self.waiting.remove(&question) else { return false };
+        match answer {
+            Answer::Episodes(episodes) => self.episodes = episodes,
+            Answer::Prediction(prediction) => self.prediction = Some(prediction),
+            Answer::Knowledge(entries) => drop(self.knowledge.insert(room, entries)),
+            Answer::Time(time) => self.time = Some(time),
+            Answer::Programs(mut programs) => {
+                programs.retain(|program| program.fit > 0.0);
+                self.programs = programs;
+            }
+            Answer::Fears(fears) => self.history = fears.of_named(),
+            Answer::Verdict(verdict) => self.fear = Some((self.named.clone(), verdict)),
+        }
+        true
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// What is told of it, a line each, and what the next cycle is enriched with. `most`: pieces of knowledge.
+    pub(super) fn told(self, most: usize) -> (Vec<String>, Context) {
+        let mut lines: Vec<String> = self.episodes.iter().map(episode_line).collect();
+        let mut enriched = Vec::new();
+        enriched.extend((!self.episodes.is_empty()).then(|| EPISODES.to_owned()));
+        enriched.extend(self.knowledge.iter().filter(|(_, known)| !known.is_empty()).map(|(room, _)| room.clone()));
+        let mut known: Vec<KnowledgeEntry> = self.knowledge.into_values().flatten().collect();
+        known.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.layer, &a.id).cmp(&(b.layer, &b.id))));
+        known.truncate(most);
+        lines.extend(known.iter().map(|entry| format!("- {:?}: {:?}", entry.name, entry.text)));
+        if let Some(prediction) = &self.prediction {
+            enriched.extend(prediction.known.then(|| PREDICTIONS.to_owned()));
+            lines.push(prediction_line(prediction));
+        }
+        let verdict = self.fear.as_ref().filter(|(_, verdict)| is_feared(verdict));
+        enriched.extend((verdict.is_some() || !self.history.is_empty()).then(|| FEAR.to_owned()));
+        lines.extend(verdict.map(|(tool, verdict)| verdict_line(tool, verdict)));
+        lines.extend(self.history.lines());
+        if !self.programs.is_empty() {
+            enriched.push(PROGRAMS.to_owned());
+            lines.extend(self.programs.iter().map(ProgramRecalled::line));
+        }
+        if let Some(usual) = self.time.as_ref().and_then(TimeDescribed::usual) {
+            enriched.push(TIMES.to_owned());
+            lines.push(format!("- {usual}"));
+        }
+        let memories = self.episodes.len() + known.len();
+        if lines.is_empty() && self.waiting.is_empty() {
+            lines.push("- Nothing comes to mind.".into());
+        }
+        let mut missing: Vec<String> = self.waiting.into_values().collect();
+        missing.sort();
+        missing.dedup();
+        lines.extend(missing.iter().map(|room| format!("- {room} did not answer in time.")));
+        let (predicted, foreseen) = (self.prediction, self.fear.map(|(_, verdict)| verdict));
+        (lines, Context { enriched, missing, recalled: self.episodes, knowledge: known, predicted, foreseen, memories })
+    }
+}
+
+fn episode_line(episode: &RecalledEpisode) -> String {
+    let outcome = match (&episode.tool, episode.success) {
+        (Some(tool), Some(true)) => format!(" ({tool} succeeded)"),
+        (Some(tool), Some(false)) => format!(" ({tool} failed)"),
+        _ => String::new(),
+    };
+    match episode.who() {
+        Some(who) => format!("- {} {who:?}: {:?}{outcome}", episode.timestamp, episode.text),
+        None => format!("- {}: {:?}{outcome}", episode.timestamp, episode.text),
+    }
+}
+
+/// Whether the gate has anything to say.
+fn is_feared(verdict: &VerdictForeseen) -> bool {
+    verdict.verdict != "allow" || (verdict.hurt_before && verdict.unforgiven > 0.0)
+}
+
+fn verdict_line(tool: &str, verdict: &VerdictForeseen) -> String {
+    match verdict.verdict.as_str() {
+        "allow" => format!("- {tool} with such parameters went wrong before, so a person may be asked."),
+        "ask" if verdict.allowed_always => format!("- A person allowed exactly this call of {tool} for good."),
+        "ask" => format!("- For {tool} a person would be asked first: {}.", verdict.reason),
+        _ => format!("- The gate would block {tool}: {}.", verdict.reason),
+    }
+}
+
+fn prediction_line(prediction: &OutcomesPredicted) -> String {
+    let tool = &prediction.tool_name;
+    if !prediction.known {
+        return format!("- Of {tool} with such parameters nothing is known.");
+    }
+    let outcome =
+        prediction.outcomes.first().map_or(String::new(), |(outcome, p)| format!(", mostly {outcome} ({p:.2})"));
+    format!(
+        "- {tool} is expected to be {:.2} of 1 good{outcome}, after {} times.",
+        prediction.value.get(),
+        prediction.observations
+    )
+}

@@ -1,0 +1,119 @@
+//! Who stands by a movement: renews the body's lease while the brain means it, and tells the brain what it felt like.
+//!
+//! It runs on a thread of its own, which isn't the motor's: where the brain hangs, panics or is gone, nobody renews.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::rooms;
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::outcome::{ExecutionStarted, ToolResult};
+use maxim_bus::signals::scene::{Observed, SceneNoticed};
+use maxim_bus::signals::strain::BodyStrained;
+use maxim_bus::{RegionName, Stage};
+
+use super::{Body, DriverPlan, Hand};
+use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use maxim_tools::robot;
+
+/// Renewals in the length of a lease: the loss of a few is borne, also where half of it is for the body to come to rest.
+const RENEWALS: u32 = 10;
+/// Longer than any movement and its wait.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// Stands by movements.
+pub struct BodyKeeper {
+    body: Body,
+}
+
+impl BodyKeeper {
+    pub fn new(body: Body) -> Self {
+        Self { body }
+    }
+
+    fn moves(&self, tool: &str) -> bool {
+        self.body.plan().driver != DriverPlan::None && robot::moves(tool)
+    }
+}
+
+impl Effector for BodyKeeper {
+    const NAME: RegionName = rooms::BODY;
+    const STAGE: Stage = Stage::Action;
+    const CONCURRENT: usize = 64;
+
+    fn card() -> EffectorCard<Self> {
+        EffectorCard::new()
+            .performs::<ExecutionStarted>()
+            .performs::<ToolResult>()
+            .performs::<Observed>()
+            .performs::<SceneNoticed>()
+            .says::<MovementSensed>()
+            .says::<BodyStrained>()
+    }
+
+    fn deadline(&self) -> Duration {
+        LONGEST
+    }
+}
+
+impl Performs<ExecutionStarted> for BodyKeeper {
+    async fn perform(self: Arc<Self>, started: ExecutionStarted, operation: Operation<Self>) {
+        let is_live = matches!(&*self.body.0.hand.lock(), Hand::Live);
+        if !is_live || !self.moves(&started.intent.tool) {
+            return;
+        }
+        let pause = self.body.plan().lease / RENEWALS;
+        while !self.body.0.shared.has_ended(started.action) && operation.hands.is_current() {
+            self.body.renew_lease();
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    fn abandoned(_started: &ExecutionStarted, _why: &str, _operation: &Operation<Self>) {
+        // Nobody renews any more, so the movement ends with its lease, and its end is told by who ordered it.
+    }
+}
+
+impl Performs<ToolResult> for BodyKeeper {
+    async fn perform(self: Arc<Self>, result: ToolResult, operation: Operation<Self>) {
+        tell(&self.body, &result, &operation);
+    }
+
+    fn abandoned(result: &ToolResult, _why: &str, operation: &Operation<Self>) {
+        tell(&operation.effector.body, result, operation);
+    }
+}
+
+/// The eyes see: whoever looks at something needs to know where it is now.
+impl Performs<Observed> for BodyKeeper {
+    async fn perform(self: Arc<Self>, observed: Observed, operation: Operation<Self>) {
+        self.body.0.sight.see(&observed, &operation.hands.frame.clock);
+    }
+
+    fn abandoned(_observed: &Observed, _why: &str, _operation: &Operation<Self>) {
+        // The next picture comes at once.
+    }
+}
+
+impl Performs<SceneNoticed> for BodyKeeper {
+    async fn perform(self: Arc<Self>, noticed: SceneNoticed, _operation: Operation<Self>) {
+        self.body.0.sight.rank(&noticed.things);
+    }
+
+    fn abandoned(_noticed: &SceneNoticed, _why: &str, _operation: &Operation<Self>) {
+        // Likewise.
+    }
+}
+
+/// The action is over: what its movements felt like is told in its turn.
+fn tell(body: &Body, result: &ToolResult, operation: &Operation<BodyKeeper>) {
+    body.0.shared.end(result.action);
+    for report in body.0.shared.take_reports(result.action) {
+        for strain in report.strains {
+            operation.say(strain);
+        }
+        if let Some(sensed) = report.sensed {
+            operation.say(sensed);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Where what came from outside is judged by its sender alone, and handed in.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::Trust;
+use maxim_bus::bounds::{self, TooMuch};
+use maxim_bus::latch::StopLatch;
+
+use super::Line;
+use crate::channels::{Accepted, Desk, Submission};
+
+/// How long the brain may take to have a message on disk.
+const ACCEPTANCE: Duration = Duration::from_secs(30);
+/// Longest text of a stranger that is shown, in characters.
+const SHOWN: usize = 160;
+
+/// A message that came. [`Arrived::new`] alone makes one, so that no field of it is beyond its bound.
+// The empty field keeps this crate from making one otherwise, too; `non_exhaustive` keeps only others.
+#[allow(clippy::manual_non_exhaustive)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    pub sender: String,
+    pub body: String,
+    /// The provider's own name of it.
+    pub provider_id: Option<String>,
+    /// Whether the sender's name can be believed. Who isn't who they say is a stranger.
+    pub is_vouched: bool,
+    /// The provider has signed it with its id: it may be played again, and must then do nothing.
+    pub is_signed: bool,
+    checked: (),
+}
+
+impl Arrived {
+    /// From whoever is believed to have written it. The words are cut to their bound: the gateway keeps less of them.
+    ///
+    /// # Errors
+    /// The sender or the id is longer than any that a provider gives.
+    pub fn new(sender: &str, body: &str, provider_id: Option<&str>) -> Result<Self, TooMuch> {
+        Ok(Self {
+            sender: bounds::SENDER.take(sender)?.into_owned(),
+            body: bounds::TEXT.cut(body),
+            provider_id: provider_id.map(|id| bounds::PROVIDER_ID.take(id).map(Cow::into_owned)).transpose()?,
+            is_vouched: true,
+            is_signed: false,
+            checked: (),
+        })
+    }
+
+    /// By a provider that has signed it with its id.
+    pub fn signed(self) -> Self {
+        Self { is_signed: true, ..self }
+    }
+
+    /// Whether the sender's name can be believed.
+    pub fn vouched(self, is_vouched: bool) -> Self {
+        Self { is_vouched, ..self }
+    }
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is on disk.
+    Durable(Accepted),
+    /// The same message has stopped the agent before.
+    Repeated,
+    /// Its sender, or all together, wrote too much; it isn't on disk. Whoever brought it says whether it comes later or never.
+    Limited { retry_after_s: u64, is_listed: bool },
+}
+
+/// The way in, for one channel.
+#[derive(Clone)]
+pub struct Inlet {
+    line: Arc<Line>,
+    desk: Arc<Desk>,
+    tell: Arc<dyn Fn(String) + Send + Sync>,
+}
+
+impl Inlet {
+    pub fn new(line: Arc<Line>, desk: Arc<Desk>, tell: Arc<dyn Fn(String) + Send + Sync>) -> Self {
+        Self { line, desk, tell }
+    }
+
+    pub fn line(&self) -> &Line {
+        &self.line
+    }
+
+    pub(super) fn latch(&self) -> &StopLatch {
+        &self.desk.door().frame().latch
+    }
+
+    /// Whether a text stops, whoever says it.
+    pub fn stops(&self, text: &str) -> bool {
+        self.desk.door().is_stop(text)
+    }
+
+    /// Hands it in and waits until it is on disk.
+    ///
+    /// # Errors
+    /// It isn't on disk: the outside must keep it and bring it again.
+    pub async fn take(&self, arrived: Arrived) -> Result<Taken, String> {
+        let Arrived { sender, body, provider_id, is_vouched, is_signed, checked: () } = arrived;
+        let is_listed = is_vouched && self.line.policy.senders.holds(&sender);
+        let channel = self.line.name();
+        if self.stops(&body) {
+            let before = provider_id.as_ref().filter(|_| is_signed);
+            if before.is_some_and(|id| self.desk.door().has_stopped(channel, id)) {
+                self.line.count("repeated");
+                return Ok(Taken::Repeated);
+            }
+        } else if let Err(retry_after_s) = self.line.admit(if is_listed { &sender } else { "" }, self.desk.door().now())
+        {
+            return Ok(Taken::Limited { retry_after_s, is_listed });
+        }
+        if !is_listed {
+            self.show(&sender, &body);
+        }
+        let trust = if is_listed { Trust::Listed } else { Trust::Outside };
+        let submission = Submission { channel: channel.into(), sender, body, provider_id, trust };
+        let told = if is_signed { self.desk.submit_signed(submission) } else { self.desk.submit(submission) };
+        match tokio::time::timeout(ACCEPTANCE, told).await {
+            Ok(Ok(Ok(accepted))) => {
+                self.line.count(if accepted.repeated { "repeated" } else { "received" });
+                Ok(Taken::Durable(accepted))
+            }
+            Ok(Ok(Err(why))) => Err(why),
+            _ => Err(format!("the brain did not take it within {} s", ACCEPTANCE.as_secs())),
+        }
+    }
+
+    /// A stranger's words are shown to the owner, each stranger once.
+    fn show(&self, sender: &str, body: &str) {
+        self.line.count("strangers");
+        if !self.line.is_new(sender) {
+            return;
+        }
+        let plain =
+            |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect::<String>();
+        let (name, sender, body) = (self.line.name(), plain(sender), plain(body));
+        (self.tell)(format!(
+            "{name}: {sender} is not on channels.{name}.senders and may not command; what was written is recorded: {body}"
+        ));
+    }
+}

@@ -1,0 +1,438 @@
+//! The door: where people and programs outside put their messages, commands and questions onto the bus.
+//!
+//! A [`Door`] is a plain value that any thread may use; its actor brings the answers back. Text goes through the
+//! gateway, and a stop phrase in it raises the latch here, before any mailbox.
+
+mod asking;
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use maxim_bus::hash::StableHash;
+use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
+use maxim_bus::rooms;
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::grants::GrantReach;
+use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken};
+use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested, RegionChanged};
+use maxim_bus::signals::outbox::Medium;
+use maxim_bus::signals::outcome::Outbound;
+use maxim_bus::signals::percept::Inbound;
+use maxim_bus::signals::recall::{EpisodesImported, ImportEpisodes, Inquiry, InquiryAnswered};
+use maxim_bus::signals::scene::Observed;
+use maxim_bus::signals::sleep::{EndSession, RequestSleep, SleepEnded, SleepReport};
+use maxim_bus::{Envelope, Lsn, MessageId, Meta, RegionName, Signal, Stage, Trust};
+use parking_lot::Mutex;
+use serde_json::Value as Json;
+use tokio::sync::oneshot;
+
+use maxim_bus::signals::percept::stopped_key;
+use maxim_language::stop_phrase::StopGrammar;
+use maxim_region::{Effector, EffectorCard, Frame, Operation, Performs};
+
+pub use asking::Question;
+
+/// What a question to the brain came to.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    #[error("the brain did not answer within {0} s; see `maxim status` for the rooms that are down")]
+    Late(u64),
+    #[error("{0}")]
+    Refused(String),
+    #[error("the answer waits for the store's disk, lest it rests on what a crash would take: {0}")]
+    NotDurable(String),
+    #[error("the answer was lost on its way: {0}")]
+    Lost(String),
+}
+
+type Waiters<T> = Mutex<HashMap<MessageId, oneshot::Sender<Result<T, Unanswered>>>>;
+
+/// Answers at once, from any thread, whether a body moves now.
+pub type Moves = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// Shared by everything outside that talks to one agent.
+pub struct Door {
+    frame: Frame,
+    stop: StopGrammar,
+    /// Whether a body moves now.
+    moves: Moves,
+    inquiries: Waiters<Json>,
+    preemptions: Waiters<PreemptionChanged>,
+    imports: Waiters<EpisodesImported>,
+    sleeps: Waiters<SleepReport>,
+    asked: asking::Asked,
+    speaker: Mutex<Option<Speaker>>,
+    numbering: Mutex<Numbering>,
+}
+
+/// What messages from outside are told apart by.
+#[derive(Clone, Copy)]
+struct Numbering {
+    /// Where the agent's order stood when the door was made: no earlier door of this agent had the same.
+    since: Lsn,
+    next: u64,
+}
+
+/// What a door knows and the store doesn't, for the next door of an agent that only leaves memory for a while.
+#[derive(Clone)]
+pub struct DoorMemory {
+    speaker: Option<Speaker>,
+    numbering: Numbering,
+}
+
+/// Who spoke last of those who may command, and where.
+#[derive(Clone)]
+struct Speaker {
+    inbound: MessageId,
+    /// The turn that it became, once the gateway has it.
+    turn: Option<MessageId>,
+    channel: String,
+    name: String,
+}
+
+/// The door's name as a sender.
+pub const DOOR: RegionName = "door";
+
+impl Door {
+    pub fn new(frame: Frame, stop: StopGrammar, moves: Moves) -> Arc<Self> {
+        let numbering = Mutex::new(Numbering { since: frame.store.head(), next: 0 });
+        Arc::new(Self {
+            frame,
+            stop,
+            moves,
+            inquiries: Waiters::default(),
+            preemptions: Waiters::default(),
+            imports: Waiters::default(),
+            sleeps: Waiters::default(),
+            asked: asking::Asked::default(),
+            speaker: Mutex::default(),
+            numbering,
+        })
+    }
+
+    pub fn memory(&self) -> DoorMemory {
+        DoorMemory { speaker: self.speaker.lock().clone(), numbering: *self.numbering.lock() }
+    }
+
+    /// Goes on as the door before it, so that ids become the same as if that were still there.
+    pub fn go_on(&self, before: DoorMemory) {
+        (*self.speaker.lock(), *self.numbering.lock()) = (before.speaker, before.numbering);
+    }
+
+    /// Somebody waits here for an answer.
+    pub fn is_awaited(&self) -> bool {
+        fn any<T>(waiters: &Waiters<T>) -> bool {
+            waiters.lock().values().any(|tell| !tell.is_closed())
+        }
+        any(&self.inquiries) || any(&self.preemptions) || any(&self.imports) || any(&self.sleeps) || any(&self.asked)
+    }
+
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// An id that no other message of this agent has.
+    pub fn fresh_id(&self) -> MessageId {
+        let Numbering { since, next } = {
+            let mut numbering = self.numbering.lock();
+            numbering.next += 1;
+            Numbering { next: numbering.next - 1, ..*numbering }
+        };
+        let now = self.frame.clock.now();
+        let seed = StableHash::resume(self.frame.seed).add(DOOR.as_bytes()).add(&next.to_le_bytes());
+        let seed = seed.add(&since.0.to_le_bytes()).add(&now.as_microsecond().to_le_bytes());
+        let random = (u128::from(seed.get()) << 64) | u128::from(seed.add(b"low").get());
+        MessageId::from_parts(u64::try_from(now.as_millisecond()).unwrap_or(0), random)
+    }
+
+    /// Puts a message for the gateway onto the bus. A stop phrase has stopped everything before this returns.
+    pub fn receive(&self, sender: RegionName, inbound: Inbound) {
+        // The gateway decides by the same, and so does a replay.
+        let inbound = Inbound { moving: (self.moves)(), ..inbound };
+        if self.stop.matches(&inbound.body, inbound.moving) {
+            let reason = format!("{:?} said on {}", inbound.body.trim(), inbound.channel);
+            let _ = self.raise(reason, inbound.sender.clone());
+        }
+        let (id, trust) = (inbound.id, inbound.trust);
+        if matches!(trust, Trust::Owner | Trust::Listed) {
+            let (channel, name) = (inbound.channel.clone(), inbound.sender.clone());
+            *self.speaker.lock() = Some(Speaker { inbound: id, turn: None, channel, name });
+        }
+        self.put(sender, id, trust, inbound);
+    }
+
+    /// The gateway has made a turn of a message.
+    pub(super) fn accepted(&self, inbound: MessageId, turn: MessageId) {
+        if let Some(speaker) = self.speaker.lock().as_mut().filter(|speaker| speaker.inbound == inbound) {
+            speaker.turn = Some(turn);
+        }
+    }
+
+    /// Says to whoever spoke last how the brain is, on the channel on which they did: by the corridor alone, since the rooms by
+    /// which it thinks and speaks may be those that are down. To nobody before somebody has spoken.
+    pub fn tell_person(&self, text: &str) {
+        let Some(Speaker { turn, channel, name, .. }) = self.speaker.lock().clone() else { return };
+        let id = self.fresh_id();
+        let (turn, recipient, text) = (turn.unwrap_or(id), name, text.to_owned());
+        let said = Outbound { turn, channel, recipient, text, action: None, tool: None, medium: Medium::Text };
+        self.put(DOOR, id, Trust::Own, said);
+    }
+
+    /// Stops everything: the latch first, then the word to the rooms.
+    pub fn stop(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
+        let detail = StopDetail { reason, by, at: Some(self.frame.clock.now()) }.bounded();
+        let raised = self.raise(detail.reason.clone(), detail.by.clone());
+        self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
+        raised
+    }
+
+    fn raise(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
+        self.frame.latch.raise(StopDetail { reason, by, at: Some(self.frame.clock.now()) })
+    }
+
+    /// Asks the PreemptionCircuit for something, and waits for what it made of it.
+    pub async fn preempt(&self, request: PreemptionRequested) -> Result<PreemptionChanged, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = oneshot::channel();
+        self.preemptions.lock().insert(id, tell);
+        self.put(DOOR, id, Trust::Owner, request);
+        let answer = wait(told, Duration::from_secs(10)).await;
+        self.preemptions.lock().remove(&id);
+        answer
+    }
+
+    /// A read-only question about the brain.
+    pub async fn inquire(&self, tool: &str, params: Json) -> Result<Json, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = oneshot::channel();
+        self.inquiries.lock().insert(id, tell);
+        self.put(DOOR, id, Trust::Owner, Inquiry { tool: tool.into(), params, turn: None, by_model: false });
+        let answer = wait(told, Duration::from_secs(10)).await;
+        self.inquiries.lock().remove(&id);
+        answer
+    }
+
+    /// Hands lines of an import to the hippocampus; what became of them is on disk when this returns.
+    pub async fn import(&self, lines: Vec<(u64, String)>, all: bool) -> Result<EpisodesImported, Unanswered> {
+        self.import_beside(lines, all, Vec::new(), false).await
+    }
+
+    /// The same, of a file of which these episodes were refused. With `waits` lines that are joined with what isn't here yet
+    /// are given back.
+    pub async fn import_beside(
+        &self,
+        lines: Vec<(u64, String)>,
+        all: bool,
+        refused: Vec<String>,
+        waits: bool,
+    ) -> Result<EpisodesImported, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = oneshot::channel();
+        self.imports.lock().insert(id, tell);
+        self.put(DOOR, id, Trust::Owner, ImportEpisodes { lines, all, refused, waits });
+        let answer = wait(told, Duration::from_secs(60)).await;
+        self.imports.lock().remove(&id);
+        answer
+    }
+
+    /// Has the brain sleep now, and waits for its report, no longer than `limit`; it sleeps on when nobody waits any more.
+    pub async fn sleep(&self, by: &str, limit: Duration) -> Result<SleepReport, Unanswered> {
+        let id = self.fresh_id();
+        let (tell, told) = oneshot::channel();
+        self.sleeps.lock().insert(id, tell);
+        self.put(DOOR, id, Trust::Owner, RequestSleep { by: by.into() });
+        let answer = wait(told, limit).await;
+        self.sleeps.lock().remove(&id);
+        answer
+    }
+
+    /// Ends the session, if there is one; sleep follows, now or at the next start.
+    pub fn end_session(&self, by: &str) {
+        self.put(DOOR, self.fresh_id(), Trust::Owner, EndSession { by: by.into() });
+    }
+
+    /// A person's yes or no to what the gate asked, for whom wants to know what the gate made of it.
+    pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) -> Question<DecisionTaken> {
+        self.decide_for(approval, allow, always.then(GrantReach::default), by)
+    }
+
+    /// The same, with how far an "always" reaches; none for this once.
+    pub fn decide_for(
+        &self,
+        approval: MessageId,
+        allow: bool,
+        reach: Option<GrantReach>,
+        by: String,
+    ) -> Question<DecisionTaken> {
+        let (at, always) = (self.frame.clock.now(), reach.is_some());
+        let reach = reach.unwrap_or_default();
+        self.begin(rooms::FEAR_AGENT, ApprovalDecided { approval, allow, always, reach, by, at })
+    }
+
+    /// A body's report of a movement.
+    pub fn sense(&self, sensed: MovementSensed) {
+        self.put(DOOR, self.fresh_id(), Trust::Sensor, sensed);
+    }
+
+    /// Tells the rooms what supervision knows of one of them.
+    pub fn tell_change(&self, changed: RegionChanged) {
+        self.put(DOOR, self.fresh_id(), Trust::Own, changed);
+    }
+
+    /// Puts any signal onto the bus as its own turn. For import and observations.
+    pub fn put<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, signal: S) {
+        self.send(sender, id, trust, None, signal);
+    }
+
+    fn send<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, to: Option<RegionName>, signal: S) {
+        let meta = Meta {
+            id,
+            agent: self.frame.agent.clone(),
+            name: S::NAME.into(),
+            cause: None,
+            correlation: id,
+            at: self.frame.clock.now(),
+            sender: sender.into(),
+            trust,
+            to: to.map(Into::into),
+        };
+        let envelope = Arc::new(Envelope::new(meta, Arc::new(signal)));
+        if let Some(tap) = &self.frame.tap {
+            tap.emitted(Lsn(0), &envelope);
+        }
+        self.frame.bus.publish(Lsn(0), &envelope);
+    }
+
+    /// Whether a text stops, whoever says it.
+    pub fn is_stop(&self, text: &str) -> bool {
+        self.stop.matches(text, (self.moves)())
+    }
+
+    /// Whether the message of this provider's id has stopped the agent before. What can't be read has not: a stop too
+    /// many is better than one too few.
+    pub fn has_stopped(&self, channel: &str, provider_id: &str) -> bool {
+        let key = stopped_key(&format!("{channel}/{provider_id}"));
+        let range = (Bound::Included(key.clone()), Bound::Included(key));
+        self.frame.store.records(rooms::GATEWAY, range, 1).is_ok_and(|found| !found.is_empty())
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.frame.clock.now()
+    }
+}
+
+async fn wait<T>(told: oneshot::Receiver<Result<T, Unanswered>>, limit: Duration) -> Result<T, Unanswered> {
+    match tokio::time::timeout(limit, told).await {
+        Ok(Ok(answer)) => answer,
+        _ => Err(Unanswered::Late(limit.as_secs())),
+    }
+}
+
+/// Tells whoever waits that the answer won't come.
+fn lose<T>(waiters: &Waiters<T>, asked: Option<MessageId>, why: &str) {
+    if let Some(tell) = asked.and_then(|id| waiters.lock().remove(&id)) {
+        let _ = tell.send(Err(Unanswered::Lost(why.into())));
+    }
+}
+
+/// Brings answers back to whoever waits at the door.
+pub struct DoorKeeper {
+    pub door: Arc<Door>,
+}
+
+impl Effector for DoorKeeper {
+    const NAME: RegionName = DOOR;
+    const STAGE: Stage = Stage::Anywhere;
+    const CONCURRENT: usize = 256;
+
+    fn card() -> EffectorCard<Self> {
+        asking::wires(EffectorCard::new())
+            .performs::<InquiryAnswered>()
+            .performs::<PreemptionChanged>()
+            .performs::<EpisodesImported>()
+            .performs::<SleepEnded>()
+            .says::<PreemptionRequested>()
+            .says::<RegionChanged>()
+            .says::<ApprovalDecided>()
+            .says::<Inquiry>()
+            .says::<ImportEpisodes>()
+            .says::<RequestSleep>()
+            .says::<EndSession>()
+            .says::<MovementSensed>()
+            .says::<Observed>()
+    }
+
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+}
+
+impl Performs<InquiryAnswered> for DoorKeeper {
+    async fn perform(self: Arc<Self>, answered: InquiryAnswered, operation: Operation<Self>) {
+        let Some(tell) = self.door.inquiries.lock().remove(&answered.inquiry) else { return };
+        // Output commit: what the outside is told must not be forgotten in a crash.
+        let answer = match (operation.hands.durable(operation.lsn).await, answered.error) {
+            (Err(error), _) => Err(Unanswered::NotDurable(error.to_string())),
+            (_, Some(why)) => Err(Unanswered::Refused(why)),
+            (_, None) => Ok(answered.output),
+        };
+        let _ = tell.send(answer);
+    }
+
+    fn abandoned(answered: &InquiryAnswered, why: &str, operation: &Operation<Self>) {
+        lose(&operation.effector.door.inquiries, Some(answered.inquiry), why);
+    }
+}
+
+impl Performs<PreemptionChanged> for DoorKeeper {
+    async fn perform(self: Arc<Self>, changed: PreemptionChanged, operation: Operation<Self>) {
+        let Some(cause) = operation.cause.cause else { return };
+        let Some(tell) = self.door.preemptions.lock().remove(&cause) else { return };
+        let answer = match operation.hands.durable(operation.lsn).await {
+            Ok(()) => Ok(changed),
+            Err(error) => Err(Unanswered::NotDurable(error.to_string())),
+        };
+        let _ = tell.send(answer);
+    }
+
+    fn abandoned(_changed: &PreemptionChanged, why: &str, operation: &Operation<Self>) {
+        lose(&operation.effector.door.preemptions, operation.cause.cause, why);
+    }
+}
+
+impl Performs<EpisodesImported> for DoorKeeper {
+    async fn perform(self: Arc<Self>, imported: EpisodesImported, operation: Operation<Self>) {
+        let Some(cause) = operation.cause.cause else { return };
+        let Some(tell) = self.door.imports.lock().remove(&cause) else { return };
+        let answer = match operation.hands.durable(operation.lsn).await {
+            Ok(()) => Ok(imported),
+            Err(error) => Err(Unanswered::NotDurable(error.to_string())),
+        };
+        let _ = tell.send(answer);
+    }
+
+    fn abandoned(_imported: &EpisodesImported, why: &str, operation: &Operation<Self>) {
+        lose(&operation.effector.door.imports, operation.cause.cause, why);
+    }
+}
+
+impl Performs<SleepEnded> for DoorKeeper {
+    async fn perform(self: Arc<Self>, ended: SleepEnded, operation: Operation<Self>) {
+        let durable = operation.hands.durable(operation.lsn).await;
+        for asker in &ended.askers {
+            let Some(tell) = self.door.sleeps.lock().remove(asker) else { continue };
+            let answer = match &durable {
+                Ok(()) => Ok(ended.report.clone()),
+                Err(error) => Err(Unanswered::NotDurable(error.to_string())),
+            };
+            let _ = tell.send(answer);
+        }
+    }
+
+    fn abandoned(ended: &SleepEnded, why: &str, operation: &Operation<Self>) {
+        ended.askers.iter().for_each(|asker| lose(&operation.effector.door.sleeps, Some(*asker), why));
+    }
+}

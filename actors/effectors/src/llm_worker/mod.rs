@@ -1,0 +1,327 @@
+//! The model worker: carries a prompt to an OpenAI-compatible server and brings the reply back.
+//!
+//! Bring-your-own-types calls, because local servers leave fields out that the typed ones insist on. What passes is tried
+//! again with growing, jittered pauses, within the time of the call. The stop latch is read right before each request, and a
+//! stop while it runs abandons it.
+
+mod lines;
+mod pieces;
+mod queue;
+mod reply_format;
+mod tape;
+#[cfg(test)]
+mod tests;
+mod transport;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_openai::Client;
+use async_openai::config::OpenAIConfig;
+use futures_util::StreamExt;
+use maxim_bus::clock::Stopwatch;
+use maxim_bus::latch::{EffectKind, StopLatch};
+use maxim_bus::rooms;
+use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose};
+use maxim_bus::{RegionName, Stage};
+use serde::Serialize;
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+
+use super::http_client::{self, Roots};
+use super::server_fault::{Fault, told};
+use maxim_language::Price;
+use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use pieces::{Pieces, Whole};
+use transport::Transport;
+
+pub use queue::CallQueue;
+pub use reply_format::ReplyFormat;
+pub use tape::{Tape, TapedReply};
+
+/// Where the model is.
+#[derive(Clone)]
+pub struct ModelServer {
+    /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
+    pub base_url: String,
+    /// Who is asked, and what for.
+    pub roles: Box<Roles>,
+    /// Sent as a bearer token; never logged.
+    pub api_key: String,
+    /// Whose certificates are believed when the address is `https`.
+    pub roots: Roots,
+    /// How this server can be asked for JSON.
+    pub format: Arc<ReplyFormat>,
+    /// Whether replies come in pieces while the model writes.
+    pub stream: bool,
+    /// A whole call: connecting, retries and pauses included.
+    pub timeout: Duration,
+    pub calls: Arc<CallQueue>,
+}
+
+/// A model, and what its tokens cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Role {
+    pub model: String,
+    pub price: Price,
+}
+
+/// Which model is asked for each purpose: a small one may review, a large one deliberate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Roles {
+    pub review: Role,
+    pub act: Role,
+    pub deliberate: Role,
+}
+
+impl Roles {
+    pub const fn of(&self, purpose: Purpose) -> &Role {
+        match purpose {
+            Purpose::Review => &self.review,
+            Purpose::Act => &self.act,
+            Purpose::Deliberate => &self.deliberate,
+        }
+    }
+}
+
+/// Who answers.
+#[derive(Clone)]
+pub enum ModelSource {
+    Server(ModelServer),
+    /// Replies that were given before.
+    Tape(Arc<Tape>),
+}
+
+impl fmt::Display for ModelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(server) => f.write_str(&server.roles.deliberate.model),
+            Self::Tape(tape) => write!(f, "the tape {}", tape.name()),
+        }
+    }
+}
+
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// The most calls at once that can be allowed.
+pub const CALLS_MAX: usize = 1024;
+
+/// How often a stop is looked for while a call runs.
+const STOP_CHECK: Duration = Duration::from_millis(20);
+
+/// The pause before the first retry; each further one is twice as long, give or take a half.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Talks to the model, if there is one.
+pub struct LlmWorker {
+    source: Result<Source, String>,
+}
+
+enum Source {
+    Server(Box<Line>),
+    Tape(Arc<Tape>),
+}
+
+impl LlmWorker {
+    /// Without a source it answers each call with the reason why it can't.
+    pub fn new(source: Option<ModelSource>) -> Self {
+        let none = || "no model is configured; set llm.base_url and llm.model".to_owned();
+        let source = source.ok_or_else(none).and_then(|source| match source {
+            ModelSource::Server(server) => Line::to(server).map(|line| Source::Server(Box::new(line))),
+            ModelSource::Tape(tape) => Ok(Source::Tape(tape)),
+        });
+        Self { source }
+    }
+
+    async fn reply(&self, call: &ModelCall, operation: &Operation<Self>) -> ModelReply {
+        let watch = Stopwatch::start();
+        let reply = match &self.source {
+            Err(why) => ModelReply::failed(call, why),
+            Ok(Source::Tape(tape)) => return tape.play(call),
+            Ok(Source::Server(line)) => match operation.hands.durable(operation.lsn).await {
+                Ok(()) => line.call(call, &operation.hands.frame.latch).await,
+                Err(error) => ModelReply::failed(call, error.to_string()),
+            },
+        };
+        ModelReply { seconds: watch.elapsed().as_secs_f64(), ..reply }
+    }
+}
+
+/// A server with the client that reaches it.
+struct Line {
+    server: ModelServer,
+    client: Client<OpenAIConfig>,
+}
+
+impl Line {
+    fn to(server: ModelServer) -> Result<Self, String> {
+        let http = http_client::builder(&server.roots).connect_timeout(CONNECT).build().map_err(|error| {
+            format!("no TLS for {}: {}; name the authorities in llm.ca_file", server.base_url, told(&error))
+        })?;
+        let config = OpenAIConfig::new().with_api_base(&server.base_url).with_api_key(&server.api_key);
+        let client = Client::build(http.clone(), config).with_http_service(Transport(http));
+        Ok(Self { server, client })
+    }
+
+    async fn call(&self, call: &ModelCall, latch: &StopLatch) -> ModelReply {
+        let timeout = self.server.timeout;
+        let late = async {
+            tokio::time::sleep(timeout).await;
+            Fault::Late(timeout)
+        };
+        let stopped = async {
+            while !latch.is_stopped() {
+                tokio::time::sleep(STOP_CHECK).await;
+            }
+            Fault::Stopped
+        };
+        let reply = tokio::select! {
+            reply = self.persist(call, latch) => reply,
+            fault = late => Err(fault),
+            fault = stopped => Err(fault),
+        };
+        match reply {
+            Ok(Whole { text, is_cut, prompt_tokens, completion_tokens }) => ModelReply {
+                text: Some(text),
+                error: None,
+                is_cut,
+                prompt_tokens,
+                completion_tokens,
+                money: self.server.roles.of(call.purpose).price.of(prompt_tokens.into(), completion_tokens.into()),
+                ..ModelReply::failed(call, "")
+            },
+            Err(fault) => ModelReply {
+                overflow: fault.overflow(),
+                ..ModelReply::failed(call, format!("the model server {} failed: {fault}", self.server.base_url))
+            },
+        }
+    }
+
+    /// Asks until there is a reply, or nothing more to try.
+    async fn persist(&self, call: &ModelCall, latch: &StopLatch) -> Result<Whole, Fault> {
+        let lost = || Fault::Lost("the queue of calls is gone".into());
+        let _place = self.server.calls.enter(call.purpose).await.ok_or_else(lost)?;
+        let watch = Stopwatch::start();
+        let mut format = self.server.format.best();
+        let mut retry = 0;
+        loop {
+            let fault = match self.once(call, format, latch).await {
+                Ok(whole) => {
+                    self.server.format.settle(format);
+                    return Ok(whole);
+                }
+                Err(fault) => fault.without(&self.server.api_key),
+            };
+            if fault.refuses_form()
+                && let Some(weaker) = ReplyFormat::weaker(format)
+            {
+                format = weaker;
+                continue;
+            }
+            if retry >= fault.retries() {
+                return Err(fault);
+            }
+            let pause = match &fault {
+                Fault::Refused { retry_after: Some(asked), .. } => *asked,
+                _ => jittered(PAUSE * 2u32.pow(retry), call),
+            };
+            if watch.elapsed() + pause >= self.server.timeout {
+                return Err(if matches!(fault, Fault::Refused { retry_after: Some(_), .. }) {
+                    Fault::Busy(pause)
+                } else {
+                    fault
+                });
+            }
+            tracing::warn!(server = self.server.base_url, %fault, ?pause, "a model call is tried again");
+            tokio::time::sleep(pause).await;
+            retry += 1;
+        }
+    }
+
+    async fn once(&self, call: &ModelCall, format: u8, latch: &StopLatch) -> Result<Whole, Fault> {
+        latch.permit(EffectKind::Other).map_err(|_| Fault::Stopped)?;
+        let request = self.request(call, format);
+        let mut stream = self.client.chat().create_stream_byot::<Request<'_>, Json>(request).await?;
+        let mut pieces = Pieces::default();
+        while let Some(piece) = stream.next().await {
+            pieces.take(piece?)?;
+        }
+        pieces.finish()
+    }
+
+    fn request<'a>(&'a self, call: &'a ModelCall, format: u8) -> Request<'a> {
+        Request {
+            model: &self.server.roles.of(call.purpose).model,
+            messages: [("system", &call.system), ("user", &call.user)].map(|(role, content)| Message { role, content }),
+            max_tokens: call.max_tokens,
+            temperature: 0,
+            stream: self.server.stream,
+            stream_options: self.server.stream.then_some(StreamOptions { include_usage: true }),
+            response_format: match &call.form {
+                Some(form) => ReplyFormat::of(format, form),
+                None => ReplyFormat::wish(format, &call.tools),
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    messages: [Message<'a>; 2],
+    max_tokens: u32,
+    temperature: u8,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+/// Half as long to half again, so that those who failed together don't come back together. By the call, not by chance.
+fn jittered(pause: Duration, call: &ModelCall) -> Duration {
+    let spread = crc32fast::hash(call.call.to_string().as_bytes()) % 1000;
+    pause / 2 + pause * spread / 1000
+}
+
+impl Effector for LlmWorker {
+    const NAME: RegionName = rooms::LLM_WORKER;
+    const STAGE: Stage = Stage::Deliberation;
+    /// What may wait for its turn; [`ModelServer::calls`] bounds the calls.
+    const CONCURRENT: usize = CALLS_MAX;
+
+    fn card() -> EffectorCard<Self> {
+        EffectorCard::new().performs::<ModelCall>().says::<ModelReply>()
+    }
+
+    fn deadline(&self) -> Duration {
+        let timeout = match &self.source {
+            Ok(Source::Server(line)) => line.server.timeout,
+            Ok(Source::Tape(_)) | Err(_) => Duration::from_secs(5),
+        };
+        timeout + Duration::from_secs(5)
+    }
+}
+
+impl Performs<ModelCall> for LlmWorker {
+    async fn perform(self: Arc<Self>, call: ModelCall, operation: Operation<Self>) {
+        let reply = self.reply(&call, &operation).await;
+        operation.say(reply);
+    }
+
+    fn abandoned(call: &ModelCall, why: &str, operation: &Operation<Self>) {
+        operation.say(ModelReply { lost: true, ..ModelReply::failed(call, why) });
+    }
+}

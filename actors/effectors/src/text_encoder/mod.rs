@@ -1,0 +1,160 @@
+//! The text encoder: carries texts to an encoder outside of the program, and their vectors back.
+//!
+//! Either a server with the OpenAI-compatible embeddings interface, or a static model out of a local folder. It remembers
+//! nothing of memory's: whoever asks says which encoder's vectors it has, and a server that suddenly makes others is refused.
+
+mod endpoint;
+mod safetensors;
+mod static_model;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::rooms;
+use maxim_bus::signals::encoding::{EncodeTexts, TextVector, TextsEncoded};
+use maxim_bus::{RegionName, Stage};
+use parking_lot::Mutex;
+
+use super::http_client::Roots;
+use endpoint::Endpoint;
+use maxim_language::packed::PackedVector;
+use maxim_language::{Embedding, EncoderId};
+use maxim_region::{Effector, EffectorCard, Operation, Performs};
+
+pub use static_model::{BadFolder, StaticModel};
+
+/// Where vectors come from.
+#[derive(Clone)]
+pub enum EncoderSource {
+    Server(EmbeddingServer),
+    /// A folder with a static model in the layout of Model2Vec.
+    Folder(PathBuf),
+}
+
+/// A server with the OpenAI-compatible embeddings interface.
+#[derive(Clone)]
+pub struct EmbeddingServer {
+    /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
+    pub base_url: String,
+    pub model: String,
+    /// Sent as a bearer token where it isn't empty; never logged.
+    pub api_key: String,
+    /// What a million tokens cost.
+    pub price: f64,
+    /// Whose certificates are believed when the address is `https`.
+    pub roots: Roots,
+    /// A whole call: connecting, retries and pauses included.
+    pub timeout: Duration,
+}
+
+impl EncoderSource {
+    /// What memory knows it by before its first answer. Another model, place or folder is another encoder.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Server(server) => format!("{}@{:08x}", server.model, crc32fast::hash(server.base_url.as_bytes())),
+            Self::Folder(folder) => {
+                let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                format!("{name}@{:08x}", crc32fast::hash(folder.as_os_str().as_encoded_bytes()))
+            }
+        }
+    }
+}
+
+/// The vectors of texts, with the id of what made them.
+struct Encoded {
+    encoder: String,
+    /// As the server told, and what they cost.
+    tokens: u64,
+    money: f64,
+    vectors: Vec<Option<Vec<f32>>>,
+}
+
+/// Makes vectors by what the configuration names.
+pub struct TextEncoder {
+    reach: Result<Reach, String>,
+}
+
+enum Reach {
+    Server(Box<Endpoint>),
+    /// Read at the first use, and again after it couldn't be.
+    Folder(PathBuf, Mutex<Option<Arc<StaticModel>>>),
+}
+
+impl TextEncoder {
+    /// Without a source it answers each call with the reason why it can't.
+    pub fn new(source: Option<EncoderSource>) -> Self {
+        let none =
+            || "no text encoder is configured; set encoder.base_url and encoder.model, or encoder.folder".to_owned();
+        let reach = source.ok_or_else(none).and_then(|source| match source {
+            EncoderSource::Server(server) => Endpoint::to(server).map(|endpoint| Reach::Server(Box::new(endpoint))),
+            EncoderSource::Folder(folder) => Ok(Reach::Folder(folder, Mutex::default())),
+        });
+        Self { reach }
+    }
+
+    async fn encode(&self, call: &EncodeTexts, operation: &Operation<Self>) -> Result<Encoded, String> {
+        match &self.reach {
+            Err(why) => Err(why.clone()),
+            Ok(Reach::Server(endpoint)) => {
+                operation.hands.durable(operation.lsn).await.map_err(|error| error.to_string())?;
+                endpoint.encode(call, &operation.hands.frame.latch).await
+            }
+            Ok(Reach::Folder(folder, model)) => {
+                let mut model = model.lock();
+                let model = match &*model {
+                    Some(known) => Arc::clone(known),
+                    None => {
+                        let opened = Arc::new(StaticModel::open(folder).map_err(|error| error.to_string())?);
+                        Arc::clone(model.insert(opened))
+                    }
+                };
+                let vectors = call.texts.iter().map(|text| Some(model.vector(text))).collect();
+                Ok(Encoded { encoder: model.id().to_owned(), tokens: 0, money: 0.0, vectors })
+            }
+        }
+    }
+}
+
+/// Packed as memory keeps it. Unit length is made here, so that what a server scales otherwise is the same.
+fn packed(numbers: Vec<f32>) -> TextVector {
+    let unit = Embedding::new(EncoderId::new(""), numbers);
+    let PackedVector { scale, steps } = PackedVector::of(&unit);
+    TextVector { scale, steps }
+}
+
+impl Effector for TextEncoder {
+    const NAME: RegionName = rooms::TEXT_ENCODER;
+    const STAGE: Stage = Stage::Memory;
+    /// A question doesn't wait for a batch.
+    const CONCURRENT: usize = 4;
+
+    fn card() -> EffectorCard<Self> {
+        EffectorCard::new().performs::<EncodeTexts>().says::<TextsEncoded>()
+    }
+
+    fn deadline(&self) -> Duration {
+        let timeout = match &self.reach {
+            Ok(Reach::Server(endpoint)) => endpoint.timeout(),
+            Ok(Reach::Folder(..)) | Err(_) => Duration::from_secs(30),
+        };
+        timeout + Duration::from_secs(5)
+    }
+}
+
+impl Performs<EncodeTexts> for TextEncoder {
+    async fn perform(self: Arc<Self>, call: EncodeTexts, operation: Operation<Self>) {
+        let answer = match self.encode(&call, &operation).await {
+            Ok(Encoded { encoder, tokens, money, vectors }) => {
+                let vectors = vectors.into_iter().map(|vector| vector.map(packed)).collect();
+                TextsEncoded { call: call.call, encoder, vectors, error: None, tokens, money }
+            }
+            Err(why) => TextsEncoded::failed(call.call, why),
+        };
+        operation.say(answer);
+    }
+
+    fn abandoned(call: &EncodeTexts, why: &str, operation: &Operation<Self>) {
+        operation.say(TextsEncoded::failed(call.call, why));
+    }
+}

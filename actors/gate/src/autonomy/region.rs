@@ -1,0 +1,341 @@
+//! Autonomy as a room: may the agent do this by itself at all, whatever it is worth.
+//!
+//! Biology: the dorsal anterior cingulate, which weighs whether to act or to ask.
+//! Law: the level decides (planning proposes, supervised asks below a confidence, autonomous acts); rails bound how many
+//! effects a second and a minute, and how often the same call may repeat without progress. Answers and questions are no
+//! effects: rails never count them, nor what only reads, nor what the gate refuses. A movement that would turn the joints
+//! further than an hour or a day allow isn't made. What the escalation bridge learned of asking moves the bar: a supervised
+//! agent asks below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an
+//! autonomous one asks there too. The person's own direct command is never asked back. A wrong name leads to its tool or is answered
+//! with the right ones; what the agent lowered of its own powers holds from the next intent on, and so does what takes a tool
+//! away: the mode, the list of the level, the scene that it came with (`scene_tools.rs`).
+//! Remembers: when it let effects pass, lately; counsel on asking; what was lowered; how names were read. Forgets: after a
+//! minute; what is withdrawn or given back.
+//! Down: no intent passes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
+use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
+use maxim_bus::rooms;
+use maxim_bus::signals::body::MovementSensed;
+use maxim_bus::signals::bridges::{Counsels, EscalationCounselled};
+use maxim_bus::signals::intent::{Intent, IntentPermitted, IntentRefused, Refusal};
+use maxim_bus::signals::outcome::ToolResult;
+use maxim_bus::signals::powers::{ModeLowered, PowersReported, ReportPowers, RestorePowers};
+use maxim_bus::signals::scene::SceneNoticed;
+use maxim_bus::signals::skill::RUN_PROGRAM;
+use maxim_bus::signals::thought::{Mind, ModelProposal};
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+
+use super::effort::Effort;
+use super::lowered::Lowered;
+use super::names::{NameTally, Named};
+use super::rails::{call_hash, unlisted};
+use super::scene_tools::{SceneTools, SceneToolsEvent};
+use maxim_region::wiring;
+use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_tools::{Resolved, ToolRegistry};
+
+/// How autonomy is set up.
+#[derive(Clone, Debug)]
+pub struct AutonomySettings {
+    /// What the configuration allows; the level of autonomy is in it.
+    pub powers: Powers,
+    /// The tools that there are.
+    pub tools: Arc<ToolRegistry>,
+    /// Confidence below which a supervised agent asks; 0 to 1. Default 0.8.
+    pub ask_below: f64,
+    /// Tools that it may use at a level; a level without a list may use all that are registered.
+    pub whitelists: BTreeMap<AutonomyLevel, Vec<String>>,
+    /// Tools of the scene that are on at once; default 20.
+    pub scene_tools: usize,
+    /// Tools that only speak or read: no rail counts them.
+    pub uncounted: Vec<String>,
+    /// Effects in a second; default 20.
+    pub per_second: usize,
+    /// Effects in a minute; default 300.
+    pub per_minute: usize,
+    /// The same call without success in a row; default 5.
+    pub repeats: u32,
+    /// How far the joints may turn.
+    pub effort: EffortLimits,
+    /// Hours are told in it.
+    pub zone: TimeZone,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Autonomy {
+    /// What it let pass lately that acts, the oldest first.
+    #[serde(default)]
+    pub(super) passed: VecDeque<(Timestamp, MessageId)>,
+    /// Hash of the latest failed call, and how often it came in a row.
+    pub(super) failing: Option<(u64, u32)>,
+    #[serde(default)]
+    pub(super) counsels: Counsels,
+    #[serde(default)]
+    pub(super) lowered: Lowered,
+    #[serde(default)]
+    names: NameTally,
+    #[serde(default)]
+    pub(super) effort: Effort,
+    #[serde(default)]
+    pub(super) scene: SceneTools,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum AutonomyEvent {
+    Passed {
+        at: Timestamp,
+        #[serde(default)]
+        intent: Option<MessageId>,
+    },
+    /// The gate didn't let it through, so there is no effect to count.
+    Barred {
+        intent: MessageId,
+    },
+    Failed {
+        call: u64,
+    },
+    Succeeded,
+    Counselled(EscalationCounselled),
+    Named(Named),
+    Lowered(Lowered),
+    Restored,
+    Moved {
+        at: Timestamp,
+        degrees: f64,
+    },
+    Scene(SceneToolsEvent),
+}
+
+wiring!(Autonomy {
+    hears: [ModelProposal, Intent, IntentRefused, ReportPowers, RestorePowers, SceneNoticed],
+    back: [ToolResult, EscalationCounselled, MovementSensed],
+    emits: [IntentPermitted, IntentRefused, PowersReported, ModeLowered],
+});
+
+impl Region for Autonomy {
+    const NAME: RegionName = rooms::AUTONOMY;
+    const STAGE: Stage = Stage::Gate;
+    type Event = AutonomyEvent;
+    type Settings = AutonomySettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: AutonomyEvent) {
+        match event {
+            AutonomyEvent::Passed { at, intent } => {
+                let minute = at.earlier(SignedDuration::from_secs(60));
+                while self.passed.front().is_some_and(|(old, _)| *old <= minute) {
+                    self.passed.pop_front();
+                }
+                self.passed.extend(intent.map(|intent| (at, intent)));
+            }
+            AutonomyEvent::Barred { intent } => self.passed.retain(|(_, passed)| *passed != intent),
+            AutonomyEvent::Failed { call } => {
+                let count = self.failing.filter(|(failing, _)| *failing == call).map_or(0, |(_, count)| count);
+                self.failing = Some((call, count + 1));
+            }
+            AutonomyEvent::Succeeded => self.failing = None,
+            AutonomyEvent::Counselled(told) => self.counsels.learn(&told),
+            AutonomyEvent::Named(named) => self.names.count(named),
+            AutonomyEvent::Lowered(change) => self.lowered.add(&change),
+            AutonomyEvent::Moved { at, degrees } => self.effort.moved(at, degrees),
+            AutonomyEvent::Scene(event) => self.scene.apply(event),
+            AutonomyEvent::Restored => self.lowered = Lowered::default(),
+        }
+    }
+}
+
+impl Autonomy {
+    pub(super) fn level(&self, rails: &AutonomySettings) -> AutonomyLevel {
+        self.lowered.of(&rails.powers).autonomy
+    }
+
+    fn report(&self, lowered: &Lowered, now: Timestamp, settings: &AutonomySettings) -> PowersReported {
+        let powers = lowered.of(&settings.powers);
+        let off = self.off(&powers, now, settings);
+        PowersReported {
+            powers,
+            lowered: self.lowered.words(&settings.powers),
+            names: self.names.counts().clone(),
+            off,
+        }
+    }
+
+    /// Tools that can't be called at present, and why. What the mode forbids is refused where it is done, since some tools do
+    /// a part of their work in every mode.
+    fn off(&self, powers: &Powers, now: Timestamp, rails: &AutonomySettings) -> BTreeMap<String, String> {
+        let mut off = self.scene.off(&rails.tools, now, rails.scene_tools);
+        for spec in rails.tools.specs() {
+            let name = &spec.name;
+            if let Some(why) = unlisted(name, powers.autonomy, rails) {
+                off.insert(name.clone(), why);
+            } else if spec.required_mode > powers.mode {
+                let (needed, mode) = (spec.required_mode.as_str(), powers.mode.as_str());
+                off.insert(name.clone(), format!("{name} needs {needed} mode; this is {mode} mode"));
+            }
+        }
+        off
+    }
+
+    /// The intent with its tool's own name; none when it was refused.
+    fn named(&self, id: MessageId, intent: &Intent, pulse: &mut Pulse<'_, Self>) -> Option<Intent> {
+        let (named, read) = match self.names.read(&intent.tool, &pulse.settings().tools) {
+            Ok((named, tool)) => (named, Ok(tool)),
+            Err((named, why)) => (named, Err(why)),
+        };
+        // What a model wrote was counted when it proposed it. Habit knows the names.
+        if intent.mind != Mind::Model && named != Named::Rightly {
+            pulse.keep(AutonomyEvent::Named(named));
+        }
+        match read {
+            Ok(tool) => Some(Intent { tool, ..intent.clone() }),
+            Err(why) => {
+                pulse.emit(refused(id, intent, Refusal::Blocked, "tools.name", why));
+                None
+            }
+        }
+    }
+}
+
+impl Hears<ModelProposal> for Autonomy {
+    /// Here alone stand the names of questions too, which never come as intents.
+    fn hear(&self, proposal: &ModelProposal, pulse: &mut Pulse<'_, Self>) {
+        let tools = &pulse.settings().tools;
+        let proposed = proposal.tool.as_deref().filter(|tool| *tool != RUN_PROGRAM);
+        if let Some(named) = proposed.map(|tool| Named::of(&tools.resolve(tool))) {
+            pulse.keep(AutonomyEvent::Named(named));
+        }
+    }
+}
+
+impl Hears<Intent> for Autonomy {
+    fn hear(&self, intent: &Intent, pulse: &mut Pulse<'_, Self>) {
+        let id = pulse.cause().map_or(intent.turn, |meta| meta.id);
+        let rails = pulse.settings();
+        let asked_for = intent;
+        let Some(intent) = &self.named(id, intent, pulse) else { return };
+        if rails.tools.get(&intent.tool).is_some_and(|found| !found.spec.scene.is_empty()) {
+            let (tool, at) = (intent.tool.clone(), pulse.now());
+            pulse.keep(AutonomyEvent::Scene(SceneToolsEvent::Used { tool, at }));
+        }
+        if let Some((refusal, rule, reason)) = self.objection(intent, pulse.trust(), pulse.now(), rails) {
+            pulse.emit(refused(id, asked_for, refusal, rule, reason));
+            return;
+        }
+        if rails.counts(&intent.tool) {
+            pulse.keep(AutonomyEvent::Passed { at: pulse.now(), intent: Some(id) });
+        }
+        let powers = self.lowered.of(&rails.powers);
+        let policy = format!("autonomy.{}", powers.autonomy.as_str());
+        let ask = self.question(intent, pulse.now(), rails);
+        let called = (asked_for.tool != intent.tool).then(|| asked_for.tool.clone());
+        pulse.emit(IntentPermitted { intent: intent.clone(), id, policy, ask, powers: Some(powers), called });
+    }
+}
+
+impl Hears<IntentRefused> for Autonomy {
+    fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        if self.passed.iter().any(|(_, intent)| *intent == refused.intent) {
+            pulse.keep(AutonomyEvent::Barred { intent: refused.intent });
+        }
+    }
+}
+
+impl Hears<MovementSensed> for Autonomy {
+    fn hear(&self, sensed: &MovementSensed, pulse: &mut Pulse<'_, Self>) {
+        let (degrees, limits) = (sensed.degrees(), pulse.settings().effort);
+        if degrees > 0.0 && limits != EffortLimits::default() {
+            pulse.keep(AutonomyEvent::Moved { at: pulse.now(), degrees });
+        }
+    }
+}
+
+impl Hears<SceneNoticed> for Autonomy {
+    fn hear(&self, noticed: &SceneNoticed, pulse: &mut Pulse<'_, Self>) {
+        if let Some(event) = self.scene.seen(noticed, &pulse.settings().tools, pulse.now()) {
+            pulse.keep(AutonomyEvent::Scene(event));
+        }
+    }
+}
+
+impl Hears<ReportPowers> for Autonomy {
+    fn hear(&self, _query: &ReportPowers, pulse: &mut Pulse<'_, Self>) {
+        let report = self.report(&self.lowered, pulse.now(), pulse.settings());
+        pulse.reply(report);
+    }
+}
+
+impl Hears<RestorePowers> for Autonomy {
+    fn hear(&self, wish: &RestorePowers, pulse: &mut Pulse<'_, Self>) {
+        // A person's word comes by the door alone, which gives it the owner's trust.
+        if pulse.trust() < Trust::Owner {
+            tracing::warn!(by = wish.by, "powers were to be given back by someone who is not the owner");
+            let report = self.report(&self.lowered, pulse.now(), pulse.settings());
+            pulse.reply(report);
+            return;
+        }
+        pulse.keep(AutonomyEvent::Restored);
+        if self.lowered.mode().is_some() {
+            pulse.emit(ModeLowered { to: None });
+        }
+        let report = self.report(&Lowered::default(), pulse.now(), pulse.settings());
+        pulse.reply(report);
+    }
+}
+
+impl Hears<ToolResult> for Autonomy {
+    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
+        let tool = match pulse.settings().tools.resolve(&result.tool) {
+            Resolved::Tool(found) | Resolved::Redirected(found) => found.spec.name.as_str(),
+            Resolved::Unknown { .. } => result.tool.as_str(),
+        };
+        if let Some(change) = Lowered::by(tool, result) {
+            let mut lowered = self.lowered.clone();
+            lowered.add(&change);
+            if lowered.mode() != self.lowered.mode() {
+                pulse.emit(ModeLowered { to: lowered.mode() });
+            }
+            pulse.keep(AutonomyEvent::Lowered(change));
+        }
+        if pulse.settings().uncounted.contains(&result.tool) {
+            return;
+        }
+        match result.success {
+            Some(true) if self.failing.is_some() => pulse.keep(AutonomyEvent::Succeeded),
+            Some(false) => pulse.keep(AutonomyEvent::Failed { call: call_hash(&result.tool, &result.params) }),
+            _ => {}
+        }
+    }
+}
+
+impl Hears<EscalationCounselled> for Autonomy {
+    fn hear(&self, told: &EscalationCounselled, pulse: &mut Pulse<'_, Self>) {
+        pulse.keep(AutonomyEvent::Counselled(told.clone()));
+    }
+}
+
+fn refused(id: MessageId, intent: &Intent, refusal: Refusal, rule: &str, reason: String) -> IntentRefused {
+    IntentRefused {
+        intent: id,
+        turn: intent.turn,
+        tool: intent.tool.clone(),
+        refusal,
+        rule: rule.into(),
+        reason,
+        approval: None,
+        until: None,
+        always: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! A person's yes or no to what the gate asked, by whatever way it comes.
+//!
+//! Law: the owner decides everything; whoever may command on a channel decides what was asked on that channel; nobody else
+//! decides anything, and that they tried is counted and told. A bare yes is for the one question of that conversation, put
+//! last; where it may mean another thing, it is asked which. A code is the end of a question's id, which is of chance; a wrong
+//! one counts against every question that its author could have decided, and too many close it.
+
+use maxim_bus::MessageId;
+use maxim_bus::Trust;
+use maxim_bus::signals::approval::{
+    AnswerApproval, ApprovalAnswered, ConsentTaken, OpenQuestion, code_of, is_called, longer_code_of,
+};
+use maxim_bus::signals::bridges::ApprovalEnd;
+use maxim_bus::signals::grants::GrantReach;
+use maxim_bus::signals::intent::{ApprovalDecided, DecisionTaken, Refusal};
+use maxim_bus::signals::recall::{ReportStats, StatsReported};
+use serde::{Deserialize, Serialize};
+
+use super::region::{FearAgent, FearEvent, GateEntry, record_key};
+use maxim_region::{Hears, Pulse, Region};
+
+/// Questions that are listed to somebody who must say which, at most.
+const LISTED: usize = 8;
+/// Wrong codes that close a question. A code has four letters of sixteen, so these hit it once in some 6 500 questions.
+const GUESSES: u32 = 10;
+
+/// What became of an answer, for the counts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum AnswerKind {
+    Allowed,
+    Denied,
+    NotTheirs,
+}
+
+/// Answers since the store was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AnswerCounts {
+    allowed: u64,
+    denied: u64,
+    not_theirs: u64,
+}
+
+impl AnswerCounts {
+    pub fn count(&mut self, kind: AnswerKind) {
+        let counter = match kind {
+            AnswerKind::Allowed => &mut self.allowed,
+            AnswerKind::Denied => &mut self.denied,
+            AnswerKind::NotTheirs => &mut self.not_theirs,
+        };
+        *counter += 1;
+    }
+}
+
+/// Whether somebody decides about what was asked on `channel`.
+fn may_decide(answer: &AnswerApproval, trust: Trust, channel: &str) -> bool {
+    match answer.trust.min(trust) {
+        Trust::Owner => true,
+        Trust::Listed => answer.channel == channel,
+        // The brain's own word is no person's.
+        Trust::Own | Trust::Sensor | Trust::Outside => false,
+    }
+}
+
+/// As many letters as tell these apart.
+fn told_apart(entries: Vec<GateEntry>) -> Vec<OpenQuestion> {
+    let ids: Vec<MessageId> = entries.iter().map(|entry| entry.id).collect();
+    let distinct = |letters: usize| {
+        let mut codes: Vec<String> = ids.iter().map(|id| longer_code_of(*id, letters)).collect();
+        codes.sort_unstable();
+        codes.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    let letters = (code_of(MessageId::from_parts(0, 0)).len()..=32).find(|letters| distinct(*letters)).unwrap_or(32);
+    let question = |entry: GateEntry| OpenQuestion {
+        approval: entry.id,
+        code: longer_code_of(entry.id, letters),
+        tool: entry.intent.tool,
+        params: entry.intent.params,
+    };
+    entries.into_iter().take(LISTED).map(question).collect()
+}
+
+impl FearAgent {
+    /// Does what somebody who may has decided of an open question.
+    fn decide(&self, mut entry: GateEntry, allow: bool, by: &str, pulse: &mut Pulse<'_, Self>) {
+        let id = entry.id;
+        self.answered(id, if allow { ApprovalEnd::Allowed } else { ApprovalEnd::Denied }, pulse);
+        pulse.keep(FearEvent::Answered(if allow { AnswerKind::Allowed } else { AnswerKind::Denied }));
+        if !allow {
+            self.refuse(id, Refusal::Denied, "approval.denied", &format!("{by} said no"), pulse);
+            return;
+        }
+        entry.rule = format!("approved: {}", entry.rule);
+        entry.reason = format!("{by} allowed it");
+        if self.stopped {
+            self.refuse(id, Refusal::Stopped, "stop.latched", "the brain is stopped", pulse);
+        } else {
+            self.clear_if_unchanged(entry, pulse);
+        }
+    }
+
+    /// What is asked and hasn't expired, the oldest first.
+    fn open_questions(&self, pulse: &Pulse<'_, Self>) -> Vec<GateEntry> {
+        let now = pulse.now();
+        let open = self.asked.iter().filter(|(_, expires)| **expires > now);
+        open.filter_map(|(id, _)| pulse.record::<GateEntry>(&record_key(*id))).collect()
+    }
+
+    /// A code named nothing: each open question that its author could have decided is nearer to being closed.
+    fn count_guess(&self, answer: &AnswerApproval, trust: Trust, pulse: &mut Pulse<'_, Self>) {
+        let mut open = self.open_questions(pulse);
+        open.retain(|entry| may_decide(answer, trust, &entry.intent.channel));
+        if open.is_empty() {
+            return;
+        }
+        let (channel, sender) = (&answer.channel, &answer.sender);
+        tracing::warn!(channel, sender, "a code was given that names no question");
+        pulse.keep(FearEvent::Guessed { open: open.iter().map(|entry| entry.id).collect() });
+        for entry in open {
+            if self.guesses.get(&entry.id).copied().unwrap_or(0) + 1 >= GUESSES {
+                self.answered(entry.id, ApprovalEnd::Expired, pulse);
+                let reason = format!("{GUESSES} wrong codes were tried for it; say again what you want");
+                self.refuse(entry.id, Refusal::Denied, "approval.guessed", &reason, pulse);
+            }
+        }
+    }
+
+    fn take(&self, answer: &AnswerApproval, pulse: &mut Pulse<'_, Self>) -> ConsentTaken {
+        let trust = pulse.trust();
+        let consent = &answer.consent;
+        let is_meant = |entry: &GateEntry| match &consent.code {
+            Some(letters) => is_called(entry.id, letters),
+            None => entry.intent.channel == answer.channel && entry.intent.recipient == answer.sender,
+        };
+        let meant: Vec<GateEntry> = self.open_questions(pulse).into_iter().filter(is_meant).collect();
+        let is_somebodys = !meant.is_empty();
+        let mut theirs: Vec<GateEntry> =
+            meant.into_iter().filter(|entry| may_decide(answer, trust, &entry.intent.channel)).collect();
+        let is_sure = consent.code.is_some() || consent.is_fresh;
+        match theirs.len() {
+            0 if is_somebodys => {
+                let (channel, sender) = (&answer.channel, &answer.sender);
+                tracing::warn!(channel, sender, "somebody who may not decide answered a question of the gate");
+                pulse.keep(FearEvent::Answered(AnswerKind::NotTheirs));
+                ConsentTaken::NotTheirs
+            }
+            0 => {
+                if consent.code.is_some() {
+                    self.count_guess(answer, trust, pulse);
+                }
+                ConsentTaken::Nothing
+            }
+            1 if is_sure => {
+                let entry = theirs.remove(0);
+                let question = told_apart(vec![entry.clone()]).remove(0);
+                let by = format!("{} on {}", answer.sender, answer.channel);
+                let mut granted = None;
+                // What may have been done already is asked about each time.
+                if consent.agrees && consent.always && !entry.is_doubt() {
+                    // Who commands on this channel alone allows it for this channel alone.
+                    let is_owner = answer.trust.min(trust) >= Trust::Owner;
+                    let channel = (!is_owner).then(|| entry.intent.channel.clone());
+                    granted = Some(match self.give(&entry, &GrantReach::Call, (&by, channel), pulse) {
+                        Ok(words) => format!("Allowed for good: {words}"),
+                        Err(why) => format!("Allowed this once only: {why}"),
+                    });
+                }
+                self.decide(entry, consent.agrees, &by, pulse);
+                match consent.agrees {
+                    true => ConsentTaken::Allowed { question, granted },
+                    false => ConsentTaken::Denied { question },
+                }
+            }
+            _ => ConsentTaken::Which { open: told_apart(theirs) },
+        }
+    }
+}
+
+impl Hears<ApprovalDecided> for FearAgent {
+    fn hear(&self, decided: &ApprovalDecided, pulse: &mut Pulse<'_, Self>) {
+        // It comes by the door alone, which gives it the owner's trust.
+        if pulse.trust() < Trust::Owner {
+            tracing::warn!(by = decided.by, "a question of the gate was answered by someone who is not the owner");
+            pulse.keep(FearEvent::Answered(AnswerKind::NotTheirs));
+            return;
+        }
+        let approval = decided.approval;
+        let asked = self.asked.contains_key(&approval).then(|| pulse.record::<GateEntry>(&record_key(approval)));
+        let Some(entry) = asked.flatten() else {
+            pulse.reply(DecisionTaken { approval, taken: false, refused: None, granted: None });
+            return;
+        };
+        let wanted = (decided.allow && decided.always && !entry.is_doubt()).then_some(&decided.reach);
+        let granted = wanted.map(|reach| self.give(&entry, reach, (&decided.by, None), pulse)).transpose();
+        let granted = match granted {
+            Ok(granted) => granted,
+            // Nothing is allowed in place of what was wanted: whoever wants it once says so.
+            Err(why) => {
+                pulse.reply(DecisionTaken { approval, taken: false, refused: Some(why), granted: None });
+                return;
+            }
+        };
+        self.decide(entry, decided.allow, &decided.by, pulse);
+        pulse.reply(DecisionTaken { approval, taken: true, refused: None, granted });
+    }
+}
+
+impl Hears<AnswerApproval> for FearAgent {
+    fn hear(&self, answer: &AnswerApproval, pulse: &mut Pulse<'_, Self>) {
+        let taken = self.take(answer, pulse);
+        let ended = match &taken {
+            ConsentTaken::Allowed { question, .. } | ConsentTaken::Denied { question } => Some(question.approval),
+            _ => None,
+        };
+        let is_theirs =
+            |entry: &GateEntry| entry.intent.channel == answer.channel && entry.intent.recipient == answer.sender;
+        let open = self.open_questions(pulse);
+        let is_more = open.iter().any(|entry| is_theirs(entry) && Some(entry.id) != ended);
+        pulse.reply(ApprovalAnswered { turn: answer.turn, taken, is_more });
+    }
+}
+
+impl Hears<ReportStats> for FearAgent {
+    fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
+        let AnswerCounts { allowed, denied, not_theirs } = self.counts;
+        let counts = serde_json::json!({
+            "asked": self.asked.len(),
+            "grants": self.grants.len(),
+            "grants_not_honoured": self.allowed.len(),
+            "answers": {"allowed": allowed, "denied": denied, "refused": not_theirs},
+        });
+        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+    }
+}

@@ -1,0 +1,53 @@
+//! What may have happened already, as nobody knows, and isn't repeated by itself: a person says whether it is done again.
+//!
+//! Law: it is always asked, whatever is allowed for good and whatever a model finds; it waits for days, since whoever knows
+//! need not be there when the brain comes back. A no, or no answer, leaves it as it is, and teaches nothing of such actions.
+
+use jiff::SignedDuration;
+use maxim_bus::clock::Reckoned;
+use maxim_bus::signals::intent::OUTCOME_UNKNOWN;
+use maxim_bus::signals::outcome::OutcomeDoubted;
+
+use super::reading::Files;
+use super::region::{FearAgent, GateEntry};
+use crate::cleared_intent::Terms;
+use maxim_region::{Hears, Pulse};
+
+/// How long it waits for an answer.
+const WAITS: SignedDuration = SignedDuration::from_hours(7 * 24);
+const REASON: &str =
+    "it may have been done already, what became of it is not known; a yes does it again, a no leaves it";
+
+impl GateEntry {
+    pub(super) fn is_doubt(&self) -> bool {
+        self.rule == OUTCOME_UNKNOWN
+    }
+}
+
+impl Hears<OutcomeDoubted> for FearAgent {
+    fn hear(&self, doubted: &OutcomeDoubted, pulse: &mut Pulse<'_, Self>) {
+        let started = &doubted.started;
+        // What nobody wants, nobody is asked about.
+        if started.intent.unasked {
+            return;
+        }
+        let entry = GateEntry {
+            intent: started.intent.clone(),
+            id: started.action,
+            trust: pulse.trust(),
+            rule: OUTCOME_UNKNOWN.into(),
+            reason: REASON.into(),
+            status: String::new(),
+            expires: pulse.now().later(WAITS),
+            predicted: None,
+            assessed: None,
+            terms: Terms { powers: started.powers.clone(), called: started.called.clone(), sealed: None },
+            asks: Vec::new(),
+            grants: Vec::new(),
+            always: None,
+            any_arguments: None,
+            files: Files::default(),
+        };
+        Self::put_question(entry, pulse);
+    }
+}

@@ -1,0 +1,164 @@
+//! The learned layer: what went wrong before is asked about, and forgiven with time.
+
+use jiff::SignedDuration;
+use maxim_bus::RegionName;
+use maxim_bus::clock::Reckoned;
+use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
+use maxim_bus::signals::intent::Intent;
+use maxim_bus::signals::layers::HurtRecalled;
+use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionErrorSensed};
+use maxim_bus::units::Valence;
+
+use super::fears::PINNED;
+use super::granting::Asked;
+use super::region::{FearAgent, FearEvent, GateEntry, record_key};
+use maxim_region::{Hears, Pulse};
+
+/// How long experience is asked; without an answer the deterministic verdict stands.
+const PREDICTION: SignedDuration = SignedDuration::from_millis(500);
+/// The room that is asked.
+const PREDICTOR: RegionName = "nucleus_accumbens";
+/// The room that is asked how often similar contexts went wrong.
+const BRIDGE: RegionName = "fear_bridge";
+
+impl FearAgent {
+    /// Experience is asked about what hurt before; the rest is clear.
+    pub(super) fn consult(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        if self.pinned.contains(&entry.intent.tool) && pulse.settings().fearless.is_none() {
+            entry.rule = PINNED.into();
+            entry.reason = "a person wants to be asked about it".into();
+            entry.asks = vec![Asked::of_all(&entry.rule, &entry.reason)];
+            return self.ask_unless_allowed(entry, pulse);
+        }
+        if !self.hurtful.contains(&entry.intent.tool) {
+            return self.clear(entry, pulse);
+        }
+        let (id, due) = (entry.id, pulse.now().later(PREDICTION));
+        entry.status = "predicting".into();
+        pulse.put(record_key(id), &entry);
+        pulse.keep(FearEvent::Predicting { id, due });
+        let Intent { tool, params, .. } = entry.intent;
+        if pulse.settings().bridge_gain > 0.0 {
+            pulse.ask(BRIDGE, AssessContext { intent: id, tool: tool.clone(), params: params.clone() });
+        }
+        let context = serde_json::json!({});
+        pulse.ask(PREDICTOR, PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false });
+    }
+
+    /// Both have said what they know, or the time is over.
+    pub(super) fn weigh(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        let Some(predicted) = entry.predicted.clone() else { return self.clear(entry, pulse) };
+        let settings = pulse.settings();
+        let share = entry.assessed.as_ref().map_or(0.0, |assessed| assessed.share);
+        let tightened = (settings.bridge_gain * share).max(0.0);
+        let confidence = predicted.confidence.get() * self.unforgiven(&predicted.tool_name, pulse);
+        let feared = settings.fearless.is_none()
+            && predicted.known
+            && confidence > settings.veto_confidence - tightened
+            && predicted.value.get() < settings.veto_value + tightened;
+        if !feared {
+            self.clear(entry, pulse);
+            return;
+        }
+        let bridge = entry.assessed.as_ref().filter(|_| tightened > 0.0).map(|assessed| {
+            format!(
+                "; {} of {} similar contexts failed, which lowers the bar by {tightened:.2}",
+                assessed.failures, assessed.contexts
+            )
+        });
+        entry.rule = "fear.learned".into();
+        entry.reason = format!(
+            "it went wrong before: {} such actions, value {:.2} at confidence {:.2} (links {}){}",
+            predicted.observations,
+            predicted.value.get(),
+            confidence,
+            predicted.links.join(", "),
+            bridge.unwrap_or_default(),
+        );
+        entry.asks = vec![Asked::of_all(&entry.rule, &entry.reason)];
+        self.ask_unless_allowed(entry, pulse);
+    }
+
+    fn ask_unless_allowed(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
+        let noted = entry.grants.len();
+        if let Some(files) = self.passes_by_grants(&mut entry, pulse) {
+            self.note_uses(&entry.grants[noted..], pulse);
+            // It is one reason, so one grant.
+            entry.files.fixed = files.into_iter().next().or(entry.files.fixed);
+            self.clear_if_unchanged(entry, pulse);
+        } else {
+            self.ask(entry, pulse);
+        }
+    }
+
+    /// The share of a learned fear's confidence that time has left, 0 to 1: 2^(−age / half-life). What is forgiven is
+    /// tried again, and a failure then renews the fear at once.
+    pub(super) fn unforgiven(&self, tool: &str, pulse: &Pulse<'_, Self>) -> f64 {
+        let settings = pulse.settings();
+        match self.hurt_at.get(tool).filter(|_| !settings.irreversible.contains(tool)) {
+            Some(at) => {
+                let age = pulse.now().duration_since(*at).as_secs_f64().max(0.0);
+                (-age / settings.forgiveness.as_secs_f64().max(1.0)).exp2()
+            }
+            None => 1.0,
+        }
+    }
+}
+
+impl Hears<OutcomesPredicted> for FearAgent {
+    fn hear(&self, predicted: &OutcomesPredicted, pulse: &mut Pulse<'_, Self>) {
+        // The turn's intents go one after the other, so the one of this tool is the one that was asked about.
+        let turn = pulse.turn();
+        let asked = self.predicting.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
+        let Some(mut entry) = asked.into_iter().find(|e| e.intent.turn == turn && e.intent.tool == predicted.tool_name)
+        else {
+            return;
+        };
+        entry.predicted = Some(predicted.clone());
+        if entry.assessed.is_some() || pulse.settings().bridge_gain <= 0.0 {
+            self.weigh(entry, pulse);
+        } else {
+            pulse.put(record_key(entry.id), &entry);
+        }
+    }
+}
+
+impl Hears<ContextAssessed> for FearAgent {
+    fn hear(&self, assessed: &ContextAssessed, pulse: &mut Pulse<'_, Self>) {
+        let id = assessed.intent;
+        if !self.predicting.contains_key(&id) {
+            return; // it came after the deadline
+        }
+        let Some(mut entry) = pulse.record::<GateEntry>(&record_key(id)) else { return };
+        entry.assessed = Some(assessed.clone());
+        if entry.predicted.is_some() {
+            self.weigh(entry, pulse);
+        } else {
+            pulse.put(record_key(id), &entry);
+        }
+    }
+}
+
+impl Hears<PredictionErrorSensed> for FearAgent {
+    fn heeds(sensed: &PredictionErrorSensed) -> bool {
+        sensed.valence == Valence::Negative
+    }
+
+    fn hear(&self, sensed: &PredictionErrorSensed, pulse: &mut Pulse<'_, Self>) {
+        let tool = sensed.event.split(['(', ' ', '/']).next().unwrap_or_default().to_owned();
+        pulse.keep(FearEvent::Hurt { tool, at: Some(pulse.now()) });
+    }
+}
+
+impl Hears<HurtRecalled> for FearAgent {
+    /// What was feared elsewhere is asked about here, and forgiven from then on. With the last episode that a person has
+    /// forgotten goes the fear that it taught; what a person pinned stays.
+    fn hear(&self, recalled: &HurtRecalled, pulse: &mut Pulse<'_, Self>) {
+        let HurtRecalled { tool, at, forgotten } = recalled;
+        if *forgotten {
+            pulse.keep_gone(FearEvent::Unlearned { tool: tool.clone() }, true);
+        } else if !self.hurtful.contains(tool) || self.hurt_at.get(tool).is_none_or(|known| known < at) {
+            pulse.keep(FearEvent::Hurt { tool: tool.clone(), at: Some(*at) });
+        }
+    }
+}

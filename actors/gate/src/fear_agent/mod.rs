@@ -1,0 +1,84 @@
+//! Is it safe. The amygdala's fast path: a tool call is judged before anything can carry it out.
+//!
+//! This is the deterministic layer, a pure function of the call and the setting (and of the links and files that the paths pass on
+//! the way). Its law: what reads and works inside of the working folder is free; what loses work, runs code, installs, or changes
+//! another machine is asked; what reads a secret, writes or deletes outside, stays behind, reaches an internal address with the
+//! agent's own tool, or opens a back door is blocked, and so is, in every mode, what would
+//! change the agent's own configuration or data; what can't be read or isn't known is asked, never passed.
+//!
+//! ```text
+//! judge ─ tool (parameters) ─┬─ shell (parsed program) ─ words (expansion) ─ programs (tables by family)
+//!                            │                         └─ reckoned (again)       │
+//!                            ├─ code  (other languages)                          │
+//!                            └─ effects: read, write, delete, fetch, run  ←──────┘
+//!                    paths (where)   kinds (what)   globs (what else)   own (the agent's own?)   urls (public?)   content (encodings, credentials)
+//! ```
+//!
+//! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
+
+mod admission;
+mod asks;
+mod code;
+mod consent;
+mod content;
+mod doubts;
+mod effects;
+mod endless;
+mod fears;
+mod granting;
+mod grants;
+mod learned;
+mod options;
+mod own;
+mod programs;
+mod reading;
+mod reckoned;
+mod redirects;
+mod refusals;
+mod region;
+mod review;
+mod shape;
+mod shell;
+mod tables;
+mod tool;
+mod verdict;
+mod walls;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use maxim_tools::places::{globs, kinds, paths, urls};
+
+pub use asks::{Ask, Touch};
+pub use maxim_bus::mode::Mode;
+pub use maxim_tools::places::Setting;
+pub use reading::Files;
+pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
+pub use review::{ReviewPower, ReviewSettings};
+pub use verdict::{Category, Judgement, Verdict, layer_of};
+pub use walls::Walls;
+
+/// A call as the planner proposes it.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolCall<'a> {
+    pub tool: &'a str,
+    pub params: &'a serde_json::Value,
+}
+
+/// The deterministic layer's verdict. Never panics, whatever the text; costs well under a millisecond for ordinary calls.
+pub fn judge(call: &ToolCall, setting: &Setting) -> Judgement {
+    judge_seen(call, setting, None).judgement
+}
+
+/// The same with what was read of the files that it would run, and what it would have to read further. Without anything that
+/// was read the verdict on what stands in files is provisional.
+fn judge_seen(call: &ToolCall, setting: &Setting, seen: Option<&reading::Seen>) -> reading::Judged {
+    let mut findings = verdict::Findings::new(setting.mode);
+    let mut walker = shell::Walker::new(setting, &mut findings);
+    walker.reading = seen.map(reading::Reading::of).unwrap_or_default();
+    tool::judge(&mut walker, call);
+    let reading::Reading { wanted, used, .. } = std::mem::take(&mut walker.reading);
+    let runs = findings.runs;
+    reading::Judged { judgement: findings.into_judgement(), wanted, used, runs }
+}

@@ -1,0 +1,32 @@
+//! Bridges: each answers one question with the help of associated memories, and thereby changes a decision elsewhere.
+//!
+//! ```text
+//! planning      how was such a goal reached before     → habit offers the plan
+//! salience      how much attention did this earn       → the salience of what is perceived
+//! spatial       where is such a thing usually          → habit's answer to "where"
+//! fear          how often did such things go wrong     → the gate's thresholds, only tighter
+//! escalation    what does asking a person lead to      → autonomy and the gate ask, or don't
+//! communication which messages were welcome            → how habit speaks
+//! ```
+//!
+//! They learn from whole moments ([`maxim_bus::signals::bridges::EpisodeLived`]) or from the one signal that tells them
+//! what they are about, answer from their state without looking anything up, and tell others only what changed.
+
+pub mod communication;
+mod danger;
+pub mod escalation;
+pub mod fear;
+#[cfg(test)]
+pub(crate) mod fixtures;
+mod gist;
+mod manner;
+pub mod planning;
+pub mod salience;
+pub mod spatial;
+
+pub use communication::CommunicationBridge;
+pub use escalation::{AskingLaw, EscalationBridge, EscalationSettings};
+pub use fear::{ContextLaw, FearBridge};
+pub use planning::PlanningBridge;
+pub use salience::SalienceBridge;
+pub use spatial::SpatialBridge;

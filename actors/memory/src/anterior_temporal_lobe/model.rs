@@ -1,0 +1,394 @@
+//! One concept. Every field that is not an identity has a default, so that records of an older shape still load.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::Trust;
+use maxim_bus::hash::StableHash;
+use maxim_bus::signals::concepts::{ConceptProvenance, Layer, MemoryRef, SourcePassage};
+use maxim_bus::units::Confidence;
+use serde::{Deserialize, Serialize};
+
+/// Sources that a concept rests on, by id; more of them add nothing.
+pub const MOST_SOURCES: usize = 256;
+/// Passages of documents that a concept keeps, the first ones.
+pub const MOST_PASSAGES: usize = 8;
+/// Relations that go out of a concept.
+pub const MOST_RELATIONS: usize = 128;
+/// Properties of a concept.
+pub const MOST_PROPERTIES: usize = 64;
+/// Characters of a name.
+pub const LONGEST_NAME: usize = 120;
+/// Characters of a definition, a property's value or a passage.
+pub const LONGEST_TEXT: usize = 1_200;
+/// A concept that nobody asked for over this time is compressed or pruned.
+pub const CONSOLIDATION_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// What is one concept, and how long it stays whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConceptLaw {
+    /// Likeness from which two names mean the same, 0 to 1. Default 0.8.
+    pub same: f64,
+    /// What nobody asked for over this time is consolidated in sleep. Default 30 days.
+    pub consolidated_after: SignedDuration,
+    /// Confidence in what was taught once and not reinforced, 0 to 1. Default 0.5.
+    pub confidence_first: f64,
+    /// What the square root of the number of reinforcements adds to it, 0 to 1. Default 0.1.
+    pub confidence_growth: f64,
+    /// Confidence never goes higher, 0 to 1. Default 0.99.
+    pub confidence_most: f64,
+}
+
+impl ConceptLaw {
+    /// min(0.99, 0.5 + 0.1 √reinforcements).
+    pub fn confidence(&self, reinforcements: u32) -> Confidence {
+        let grown = self.confidence_first + self.confidence_growth * f64::from(reinforcements).sqrt();
+        Confidence::clamped(grown.min(self.confidence_most))
+    }
+}
+
+impl Default for ConceptLaw {
+    fn default() -> Self {
+        Self {
+            same: maxim_language::naming::SAME,
+            consolidated_after: CONSOLIDATION_AGE,
+            confidence_first: 0.5,
+            confidence_growth: 0.1,
+            confidence_most: 0.99,
+        }
+    }
+}
+/// Characters of a definition that a compressed concept keeps.
+pub const COMPRESSED_TEXT: usize = 100;
+/// Sources that a compressed concept keeps.
+pub const COMPRESSED_SOURCES: usize = 4;
+/// A relation that goes out of a concept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relation {
+    pub kind: String,
+    /// Number of the other concept.
+    pub to: u32,
+    /// 0 to 1.
+    pub weight: f64,
+    /// How often it was taught.
+    pub evidence: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coupling: Option<f64>,
+}
+
+fn own() -> Trust {
+    Trust::Own
+}
+
+/// A remembered concept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SemanticMemory {
+    pub id: String,
+    pub created: Timestamp,
+    #[serde(default)]
+    pub last_accessed: Timestamp,
+    #[serde(default)]
+    pub access_count: u32,
+    /// Pinned: neither compressed nor pruned.
+    #[serde(default)]
+    pub long_term: bool,
+    #[serde(default)]
+    pub provenance: ConceptProvenance,
+    #[serde(default = "own")]
+    pub trust: Trust,
+    /// The run in which it was made.
+    #[serde(default)]
+    pub run: String,
+    pub name: String,
+    #[serde(default)]
+    pub category: String,
+    #[serde(default)]
+    pub definition: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, String>,
+    /// Episodes and other records that it was made from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<MemoryRef>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<SourcePassage>,
+    /// Independent pieces of evidence.
+    #[serde(default)]
+    pub reinforcements: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<Relation>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub compressed: bool,
+    /// Evidence that was counted and isn't named any more since it was compressed, a [`mark`] each.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub counted: String,
+}
+
+/// Letters of a mark.
+const MARK: usize = 6;
+/// Marks that a concept keeps, the newest. Its confidence has long reached its most by then.
+const MOST_MARKS: usize = 256;
+
+/// How a piece of evidence is known again: 24 bits of a hash.
+fn mark(of: &[&str]) -> String {
+    let hash = of.iter().fold(StableHash::default(), |hash, part| hash.add_long(part.as_bytes()));
+    format!("{:06x}", hash.get() >> 40)
+}
+
+fn mark_of_source(source: &MemoryRef) -> String {
+    mark(&[&format!("{:?}", source.layer), &source.id])
+}
+
+/// By where it stands, and by what it says where that is known: a document that has changed says the same in another place,
+/// and a copy of it under another name is no second witness.
+fn marks_of_passage(passage: &SourcePassage) -> impl Iterator<Item = String> {
+    let said = clipped(&passage.text, LONGEST_TEXT);
+    let said = (!said.is_empty()).then(|| mark(&["said", &said]));
+    said.into_iter().chain([mark(&["place", &passage.document, &passage.place])])
+}
+
+/// As programs before 2026-11 marked what a passage says.
+fn older_mark_of_words(document: &str, said: &str) -> String {
+    mark(&["said", document, said])
+}
+
+/// How a passage stands to what a concept rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassageKnown {
+    New,
+    /// It says what is known.
+    Same,
+    /// The document said something else at this place.
+    Otherwise,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// What stays of a concept that was long not asked for: it is still found by every index.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompressedSemantic {
+    pub definition: String,
+    pub properties: BTreeMap<String, String>,
+    pub sources: Vec<MemoryRef>,
+    pub passages: Vec<SourcePassage>,
+}
+
+impl SemanticMemory {
+    pub fn new(number: u32, name: &str, category: &str, at: Timestamp) -> Self {
+        Self {
+            id: concept_id(number),
+            created: at,
+            last_accessed: at,
+            access_count: 0,
+            long_term: false,
+            provenance: ConceptProvenance::default(),
+            trust: Trust::Own,
+            run: String::new(),
+            name: clipped(name.trim(), LONGEST_NAME),
+            category: clipped(category.trim(), LONGEST_NAME),
+            definition: String::new(),
+            properties: BTreeMap::new(),
+            sources: Vec::new(),
+            passages: Vec::new(),
+            reinforcements: 0,
+            relations: Vec::new(),
+            compressed: false,
+            counted: String::new(),
+        }
+    }
+
+    /// The text that stands for it where meanings are compared.
+    pub fn embedding_text(&self) -> String {
+        let mut text = self.name.clone();
+        for part in [&self.category, &self.definition] {
+            if !part.is_empty() {
+                text.push_str(": ");
+                text.push_str(part);
+            }
+        }
+        text
+    }
+
+    /// True when it is due and may lose detail.
+    pub fn is_due(&self, now: Timestamp, after: SignedDuration) -> bool {
+        !self.long_term && now.duration_since(self.last_accessed) >= after
+    }
+
+    /// What it would be compressed to.
+    pub fn compress(&self) -> CompressedSemantic {
+        let place = |passage: &SourcePassage| SourcePassage { text: String::new(), ..passage.clone() };
+        CompressedSemantic {
+            definition: clipped(&self.definition, COMPRESSED_TEXT),
+            properties: self.properties.iter().take(4).map(|(k, v)| (k.clone(), clipped(v, 40))).collect(),
+            sources: self.sources.iter().take(COMPRESSED_SOURCES).cloned().collect(),
+            passages: self.passages.iter().take(1).map(place).collect(),
+        }
+    }
+
+    fn has_counted(&self, mark: &str) -> bool {
+        self.counted.as_bytes().chunks(MARK).any(|known| known == mark.as_bytes())
+    }
+
+    /// Counts the evidence of another account of it too, a [`mark`] each.
+    pub fn count_as(&mut self, other: &str) {
+        let marks = other.as_bytes().chunks(MARK).filter_map(|mark| std::str::from_utf8(mark).ok());
+        for mark in marks {
+            if !self.has_counted(mark) {
+                self.counted.push_str(mark);
+            }
+        }
+        self.counted.drain(..self.counted.len().saturating_sub(MOST_MARKS * MARK));
+    }
+
+    /// One piece of evidence counts once.
+    pub fn rests_on(&self, source: &MemoryRef) -> bool {
+        self.sources.contains(source) || self.has_counted(&mark_of_source(source))
+    }
+
+    /// What a person has forgotten is no evidence any more. True where it was some.
+    pub fn forget(&mut self, source: &MemoryRef) -> bool {
+        let (sources, counted) = (self.sources.len(), self.counted.len());
+        self.sources.retain(|known| known != source);
+        let gone = mark_of_source(source);
+        let marks = self.counted.as_bytes().chunks(MARK).filter_map(|mark| std::str::from_utf8(mark).ok());
+        self.counted = marks.filter(|mark| *mark != gone).collect();
+        let was_some = self.sources.len() < sources || self.counted.len() < counted;
+        if was_some && source.layer == Layer::Hippocampus {
+            self.reinforcements = self.reinforcements.saturating_sub(1);
+        }
+        was_some
+    }
+
+    /// Nothing that was lived or read stands behind it any more, and nobody wants it kept.
+    pub fn is_unfounded(&self) -> bool {
+        self.provenance == ConceptProvenance::EpisodicConsolidation
+            && self.reinforcements == 0
+            && self.passages.is_empty()
+            && !self.long_term
+            && self.sources.iter().all(|source| source.layer != Layer::Hippocampus)
+    }
+
+    /// How a passage of a document is known; one that says the same counts once.
+    pub fn knows(&self, passage: &SourcePassage) -> PassageKnown {
+        let said = clipped(&passage.text, LONGEST_TEXT);
+        let is_there = |known: &&SourcePassage| known.document == passage.document && known.place == passage.place;
+        let is_same = |known: &SourcePassage| !said.is_empty() && known.text == said;
+        let is_told = self.passages.iter().any(is_same) || self.has_counted_words(&passage.document, &said);
+        let is_placed = self.passages.iter().find(is_there).is_some()
+            || self.has_counted(&mark(&["place", &passage.document, &passage.place]));
+        match (is_told, is_placed) {
+            (true, _) => PassageKnown::Same,
+            (false, true) if said.is_empty() => PassageKnown::Same,
+            (false, true) => PassageKnown::Otherwise,
+            (false, false) => PassageKnown::New,
+        }
+    }
+
+    /// Whether a passage that it keeps says this; of a compressed concept that keeps no more than its place, whether it
+    /// counted these words.
+    pub fn says_as_before(&self, known: &SourcePassage, text: &str) -> bool {
+        let said = clipped(text, LONGEST_TEXT);
+        known.text == said || (known.text.is_empty() && self.has_counted_words(&known.document, &said))
+    }
+
+    fn has_counted_words(&self, document: &str, said: &str) -> bool {
+        let marks = [mark(&["said", said]), older_mark_of_words(document, said)];
+        !said.is_empty() && marks.iter().any(|mark| self.has_counted(mark))
+    }
+
+    /// Nothing is known of it, and nobody wants it kept.
+    pub fn is_bare(&self) -> bool {
+        self.definition.is_empty()
+            && self.properties.is_empty()
+            && self.sources.is_empty()
+            && self.passages.is_empty()
+            && self.relations.is_empty()
+            && self.reinforcements == 0
+            && !self.long_term
+    }
+
+    /// Loses detail; identity, counts and relations stay.
+    pub fn shrink_to(&mut self, small: CompressedSemantic) {
+        let CompressedSemantic { definition, properties, sources, passages } = small;
+        let let_go = self.sources.iter().filter(|source| !sources.contains(source)).map(mark_of_source);
+        let marks: Vec<String> = let_go.chain(self.passages.iter().flat_map(marks_of_passage)).collect();
+        self.count_as(&marks.concat());
+        (self.definition, self.properties, self.sources, self.passages) = (definition, properties, sources, passages);
+        self.compressed = true;
+    }
+}
+
+/// How a concept's number is written for people and other rooms.
+pub fn concept_id(number: u32) -> String {
+    format!("concept-{number}")
+}
+
+/// The number in a concept's id.
+pub fn concept_number(id: &str) -> Option<u32> {
+    id.strip_prefix("concept-")?.parse().ok()
+}
+
+/// The text up to a bound in characters.
+pub fn clipped(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text[..at].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_grows_with_the_root_of_reinforcements() {
+        let expected = [(0, 0.5), (1, 0.6), (4, 0.7), (9, 0.8), (16, 0.9), (25, 0.99), (10_000, 0.99)];
+        for (n, value) in expected {
+            assert!((ConceptLaw::default().confidence(n).get() - value).abs() < 1e-9, "{n}");
+        }
+    }
+
+    #[test]
+    fn a_record_with_nothing_but_its_identity_loads() {
+        let text =
+            r#"{"id": "concept-3", "created": "2026-01-05T09:00:00Z", "name": "cup", "field_of_a_later_version": 1}"#;
+        let memory: SemanticMemory = serde_json::from_str(text).expect("defaults fill the rest");
+        let expected = SemanticMemory::new(3, "cup", "", memory.created);
+        assert_eq!(SemanticMemory { last_accessed: memory.created, ..memory }, expected);
+    }
+
+    #[test]
+    fn a_compressed_concept_is_small_and_keeps_name_counts_and_relations() {
+        let at = Timestamp::UNIX_EPOCH;
+        let mut memory = SemanticMemory::new(1, "coffee mug", "container", at);
+        memory.definition = "long ".repeat(200);
+        let episode = |n: u32| MemoryRef::new(Layer::Hippocampus, format!("01941f29-7c00-7000-8000-0000000000{n:02}"));
+        memory.sources = (0..50).map(episode).collect();
+        memory.relations =
+            vec![Relation { kind: "IS_A".into(), to: 2, weight: 1.0, evidence: 1, phase: None, coupling: None }];
+        memory.reinforcements = 9;
+        assert!(!memory.is_due(at + SignedDuration::from_hours(29 * 24), CONSOLIDATION_AGE));
+        assert!(memory.is_due(at + CONSOLIDATION_AGE, CONSOLIDATION_AGE));
+        let before = serde_json::to_vec(&memory).expect("plain data").len();
+        memory.shrink_to(memory.compress());
+        let after = serde_json::to_vec(&memory).expect("plain data").len();
+        assert!(after * 4 < before, "{after} of {before} bytes");
+        assert_eq!((memory.name.as_str(), memory.reinforcements, memory.relations.len()), ("coffee mug", 9, 1));
+        assert!((0..50).all(|n| memory.rests_on(&episode(n))) && !memory.rests_on(&episode(50)));
+        assert!(memory.forget(&episode(0)) && memory.forget(&episode(49)) && !memory.forget(&episode(50)));
+        assert!(!memory.rests_on(&episode(0)) && !memory.rests_on(&episode(49)) && memory.rests_on(&episode(48)));
+        assert_eq!(memory.reinforcements, 7, "named or only counted");
+        memory.long_term = true;
+        assert!(!memory.is_due(at + CONSOLIDATION_AGE, CONSOLIDATION_AGE));
+    }
+
+    #[test]
+    fn ids_carry_their_number() {
+        assert_eq!(concept_number(&concept_id(12)), Some(12));
+        assert_eq!(concept_number("episode-1"), None);
+    }
+}

@@ -1,0 +1,370 @@
+//! Enrichment: asks memory what a percept reminds of, and waits for it no longer than the deadline.
+//!
+//! Biology: the parahippocampal cortex, which binds a scene to its context.
+//! Law: all sections are asked at once; what has not answered at the deadline is a missing section with its name. A room
+//! that was given up is asked, since it may be back, and not waited for. A percept is no newer than 1 − its likeness to the nearest that memory found: what was said a year ago is old news, too.
+//! Remembers: percepts whose answers are out; rooms that were given up. Forgets: these, once enriched or back.
+//! Down: percepts wait in its inbox.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
+use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, RecallKnowledge};
+use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
+use maxim_bus::signals::lifecycle::RegionChanged;
+use maxim_bus::signals::percept::{Disposition, SalientPercept};
+use maxim_bus::signals::recall::{
+    DescribeTime, EnrichedPercept, EpisodeFilter, EpisodesRecalled, MissingSection, RecallEpisodes, RecalledEpisode,
+    TimeDescribed,
+};
+use maxim_bus::signals::skill::{ProgramRecalled, ProgramsRecalled, RecallPrograms};
+use maxim_bus::units::Novelty;
+use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use serde::{Deserialize, Serialize};
+
+use maxim_language::{Gist, Stems};
+use maxim_region::wiring;
+use maxim_region::{Card, Hears, Pulse, Region};
+
+/// The room of episodes.
+const EPISODES: RegionName = "hippocampus";
+/// The room of times.
+const TIMES: RegionName = "suprachiasmatic_nucleus";
+/// The room of what is practised.
+const PROGRAMS: RegionName = "cerebellum";
+/// The room that knows what hurt.
+const FEARS: RegionName = "fear_agent";
+/// Programs, and fears of each kind, that are asked for.
+const PRACTISED: usize = 8;
+const FEARED: usize = 5;
+
+/// How enrichment is set up.
+#[derive(Clone, Debug)]
+pub struct EnrichmentSettings {
+    /// How long answers are waited for; 1 ms to 10 s. Default 50 ms.
+    pub deadline: SignedDuration,
+    /// Episodes recalled; 0 to 20. Default 5.
+    pub episodes: usize,
+    /// Whether what is associated with these is told too, for a mind that thinks; habit answers by what fits by itself.
+    pub spreads: bool,
+    /// Rooms that are asked what is generally known.
+    pub knowledge_rooms: Vec<RegionName>,
+    /// Pieces of knowledge of all rooms together; 0 to 8. Default 8.
+    pub knowledge: usize,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Enrichment {
+    pending: BTreeMap<MessageId, Pending>,
+    /// Rooms that were given up for a while.
+    #[serde(default)]
+    held: BTreeSet<String>,
+}
+
+/// What is known so far of a percept whose record waits under its turn.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Pending {
+    due: Timestamp,
+    trust: Trust,
+    recalled: Option<Vec<RecalledEpisode>>,
+    time: Option<TimeDescribed>,
+    /// By the room that knows.
+    #[serde(default)]
+    knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
+    #[serde(default)]
+    programs: Option<Vec<ProgramRecalled>>,
+    #[serde(default)]
+    fears: Option<FearsRecalled>,
+}
+
+impl Pending {
+    fn new(due: Timestamp, trust: Trust) -> Self {
+        let knowledge = BTreeMap::new();
+        Self { due, trust, recalled: None, time: None, knowledge, programs: None, fears: None }
+    }
+
+    /// Those of all that were asked that have said nothing.
+    fn silent(&self, knowledge_rooms: &[RegionName]) -> Vec<RegionName> {
+        let answered = [
+            (self.recalled.is_some(), EPISODES),
+            (self.time.is_some(), TIMES),
+            (self.programs.is_some(), PROGRAMS),
+            (self.fears.is_some(), FEARS),
+        ];
+        let rooms = knowledge_rooms.iter().map(|room| (self.knowledge.contains_key(*room), *room));
+        answered.into_iter().chain(rooms).filter(|(answered, _)| !answered).map(|(_, room)| room).collect()
+    }
+
+    /// Whether somebody may still answer who is waited for.
+    fn waits(&self, held: &BTreeSet<String>, settings: &EnrichmentSettings) -> bool {
+        self.waits_beside("", held, settings)
+    }
+
+    /// The same when this room has answered.
+    fn waits_beside(&self, room: &str, held: &BTreeSet<String>, settings: &EnrichmentSettings) -> bool {
+        self.silent(settings.knowing()).into_iter().any(|silent| silent != room && !held.contains(silent))
+    }
+
+    /// Takes an answer in.
+    fn take(&mut self, answer: EnrichmentEvent) {
+        match answer {
+            EnrichmentEvent::Recalled { episodes, .. } => self.recalled = Some(episodes),
+            EnrichmentEvent::Timed { time, .. } => self.time = Some(*time),
+            EnrichmentEvent::Known { room, entries, .. } => drop(self.knowledge.insert(room, entries)),
+            EnrichmentEvent::Practised { programs, .. } => self.programs = Some(programs),
+            EnrichmentEvent::Feared { fears, .. } => self.fears = Some(fears),
+            EnrichmentEvent::Asked { .. }
+            | EnrichmentEvent::Enriched { .. }
+            | EnrichmentEvent::Held { .. }
+            | EnrichmentEvent::Back { .. } => {}
+        }
+    }
+}
+
+impl EnrichmentSettings {
+    /// The rooms that are asked what is generally known.
+    fn knowing(&self) -> &[RegionName] {
+        if self.knowledge == 0 { &[] } else { &self.knowledge_rooms }
+    }
+
+    fn asks(&self, room: &str) -> bool {
+        [EPISODES, TIMES, PROGRAMS, FEARS].iter().chain(self.knowing()).any(|asked| *asked == room)
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum EnrichmentEvent {
+    Asked { turn: MessageId, due: Timestamp, trust: Trust },
+    Recalled { turn: MessageId, episodes: Vec<RecalledEpisode> },
+    Timed { turn: MessageId, time: Box<TimeDescribed> },
+    Known { turn: MessageId, room: String, entries: Vec<KnowledgeEntry> },
+    Practised { turn: MessageId, programs: Vec<ProgramRecalled> },
+    Feared { turn: MessageId, fears: FearsRecalled },
+    Enriched { turn: MessageId },
+    Held { room: String },
+    Back { room: String },
+}
+
+impl EnrichmentEvent {
+    /// The turn for which somebody answered.
+    fn answered(&self) -> Option<MessageId> {
+        match self {
+            Self::Recalled { turn, .. }
+            | Self::Timed { turn, .. }
+            | Self::Known { turn, .. }
+            | Self::Practised { turn, .. }
+            | Self::Feared { turn, .. } => Some(*turn),
+            Self::Asked { .. } | Self::Enriched { .. } | Self::Held { .. } | Self::Back { .. } => None,
+        }
+    }
+}
+
+wiring!(Enrichment {
+    hears: [
+        SalientPercept,
+        EpisodesRecalled,
+        TimeDescribed,
+        KnowledgeRecalled,
+        ProgramsRecalled,
+        FearsRecalled,
+        RegionChanged
+    ],
+    back: [],
+    emits: [RecallEpisodes, DescribeTime, RecallKnowledge, RecallPrograms, RecallFears, EnrichedPercept],
+});
+
+impl Region for Enrichment {
+    const NAME: RegionName = rooms::ENRICHMENT;
+    const STAGE: Stage = Stage::Memory;
+    type Event = EnrichmentEvent;
+    type Settings = EnrichmentSettings;
+
+    fn card() -> Card<Self> {
+        Self::wiring()
+    }
+
+    fn apply(&mut self, event: EnrichmentEvent) {
+        match event {
+            EnrichmentEvent::Asked { turn, due, trust } => {
+                self.pending.insert(turn, Pending::new(due, trust));
+            }
+            EnrichmentEvent::Enriched { turn } => {
+                self.pending.remove(&turn);
+            }
+            EnrichmentEvent::Held { room } => {
+                self.held.insert(room);
+            }
+            EnrichmentEvent::Back { room } => {
+                self.held.remove(&room);
+            }
+            answer => {
+                if let Some(pending) = answer.answered().and_then(|turn| self.pending.get_mut(&turn)) {
+                    pending.take(answer);
+                }
+            }
+        }
+    }
+
+    fn next_deadline(&self, _settings: &EnrichmentSettings) -> Option<Timestamp> {
+        self.pending.values().map(|pending| pending.due).min()
+    }
+
+    fn tick(&self, pulse: &mut Pulse<'_, Self>) {
+        let now = pulse.now();
+        for (turn, pending) in self.pending.iter().filter(|(_, pending)| pending.due <= now) {
+            self.finish(*turn, pending.clone(), &self.held, pulse);
+        }
+    }
+}
+
+fn record_key(turn: MessageId) -> Vec<u8> {
+    format!("pending/{turn}").into_bytes()
+}
+
+impl Enrichment {
+    fn finish(&self, turn: MessageId, pending: Pending, held: &BTreeSet<String>, pulse: &mut Pulse<'_, Self>) {
+        let key = record_key(turn);
+        if let Some(mut salient) = pulse.record::<SalientPercept>(&key) {
+            let settings = pulse.settings();
+            let late = |region: RegionName| MissingSection {
+                region: region.into(),
+                reason: match held.contains(region) {
+                    true => "it failed too often and was given up for a while".into(),
+                    false => format!("no answer within {} ms", settings.deadline.as_millis()),
+                },
+            };
+            let missing: Vec<_> = pending.silent(settings.knowing()).into_iter().map(late).collect();
+            let Pending { trust, recalled, time, knowledge, programs, fears, .. } = pending;
+            let knowledge = merged(knowledge.into_values().flatten().collect(), settings.knowledge);
+            let (recalled, programs, fears) =
+                (recalled.unwrap_or_default(), programs.unwrap_or_default(), fears.unwrap_or_default());
+            let known = likeness(&salient.percept.content, &recalled);
+            salient.novelty = Novelty::clamped(salient.novelty.get().min(1.0 - known));
+            let enriched = EnrichedPercept { salient, recalled, time, knowledge, programs, fears, missing };
+            pulse.emit_trusted(turn, trust, enriched);
+        }
+        pulse.remove(key);
+        pulse.keep(EnrichmentEvent::Enriched { turn });
+    }
+
+    /// Takes a room's answer into what is known of a turn: finishes it if nothing else is out.
+    fn take(&self, room: &str, answer: EnrichmentEvent, pulse: &mut Pulse<'_, Self>) {
+        let Some(turn) = answer.answered() else { return };
+        let Some(pending) = self.pending.get(&turn) else { return }; // it came after the deadline
+        if pending.waits_beside(room, &self.held, pulse.settings()) {
+            pulse.keep(answer);
+        } else {
+            let mut pending = pending.clone();
+            pending.take(answer);
+            self.finish(turn, pending, &self.held, pulse);
+        }
+    }
+}
+
+/// Characters of a text that its gist is made of; the rest adds little that is new.
+const GIST: usize = 2_000;
+
+/// How like the nearest of these a text is, 0 to 1.
+fn likeness(text: &str, recalled: &[RecalledEpisode]) -> f64 {
+    let stems = Stems::default();
+    let gist = |text: &str| Gist::of(&stems, &text.chars().take(GIST).collect::<String>(), []);
+    let perceived = gist(text);
+    recalled.iter().map(|episode| perceived.similarity(&gist(&episode.text))).fold(0.0, f64::max)
+}
+
+/// One list of what all layers know, the best first.
+fn merged(mut entries: Vec<KnowledgeEntry>, most: usize) -> Vec<KnowledgeEntry> {
+    entries.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.layer, &a.id).cmp(&(b.layer, &b.id))));
+    entries.truncate(most);
+    entries
+}
+
+impl Hears<SalientPercept> for Enrichment {
+    fn hear(&self, salient: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        if salient.disposition != Disposition::Proceed {
+            // Nothing will be proposed for it, so nothing is asked.
+            pulse.emit(EnrichedPercept::bare(salient.clone()));
+            return;
+        }
+        let due = pulse.now().later(pulse.settings().deadline);
+        pulse.put(record_key(turn), salient);
+        pulse.keep(EnrichmentEvent::Asked { turn, due, trust: pulse.trust() });
+        let spreads = pulse.settings().spreads && pulse.settings().episodes > 0;
+        let filter = EpisodeFilter {
+            query: Some(salient.percept.content.clone()),
+            limit: pulse.settings().episodes + usize::from(spreads),
+            expand: spreads,
+            ..EpisodeFilter::default()
+        };
+        pulse.ask(
+            EPISODES,
+            RecallEpisodes { filter, except: Some(turn), thought: false, waits: false, until: Some(due) },
+        );
+        pulse.ask(TIMES, DescribeTime::default());
+        let (settings, text) = (pulse.settings(), &salient.percept.content);
+        for room in settings.knowing() {
+            pulse.ask(room, RecallKnowledge { text: text.clone(), limit: settings.knowledge });
+        }
+        pulse.ask(PROGRAMS, RecallPrograms { text: text.clone(), limit: PRACTISED });
+        pulse.ask(FEARS, RecallFears { text: text.clone(), limit: FEARED });
+    }
+}
+
+impl Hears<RegionChanged> for Enrichment {
+    fn hear(&self, changed: &RegionChanged, pulse: &mut Pulse<'_, Self>) {
+        let (room, known) = (changed.region.clone(), self.held.contains(&changed.region));
+        if !changed.is_held && known {
+            pulse.keep(EnrichmentEvent::Back { room });
+        } else if changed.is_held && !known && pulse.settings().asks(&room) {
+            let mut held = self.held.clone();
+            held.insert(room.clone());
+            pulse.keep(EnrichmentEvent::Held { room });
+            let settings = pulse.settings();
+            for (turn, pending) in self.pending.iter().filter(|(_, pending)| !pending.waits(&held, settings)) {
+                self.finish(*turn, pending.clone(), &held, pulse);
+            }
+        }
+    }
+}
+
+impl Hears<EpisodesRecalled> for Enrichment {
+    fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        // One more was asked for.
+        let episodes = answer.with_associations(pulse.settings().episodes);
+        self.take(EPISODES, EnrichmentEvent::Recalled { turn, episodes }, pulse);
+    }
+}
+
+impl Hears<TimeDescribed> for Enrichment {
+    fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
+        let (turn, time) = (pulse.turn(), Box::new(answer.clone()));
+        self.take(TIMES, EnrichmentEvent::Timed { turn, time }, pulse);
+    }
+}
+
+impl Hears<KnowledgeRecalled> for Enrichment {
+    fn hear(&self, answer: &KnowledgeRecalled, pulse: &mut Pulse<'_, Self>) {
+        let turn = pulse.turn();
+        let Some(room) = pulse.cause().map(|cause| cause.sender.clone().into_owned()) else { return };
+        let known = EnrichmentEvent::Known { turn, room: room.clone(), entries: answer.entries.clone() };
+        self.take(&room, known, pulse);
+    }
+}
+
+impl Hears<ProgramsRecalled> for Enrichment {
+    fn hear(&self, answer: &ProgramsRecalled, pulse: &mut Pulse<'_, Self>) {
+        let (turn, programs) = (pulse.turn(), answer.programs.clone());
+        self.take(PROGRAMS, EnrichmentEvent::Practised { turn, programs }, pulse);
+    }
+}
+
+impl Hears<FearsRecalled> for Enrichment {
+    fn hear(&self, answer: &FearsRecalled, pulse: &mut Pulse<'_, Self>) {
+        let (turn, fears) = (pulse.turn(), answer.clone());
+        self.take(FEARS, EnrichmentEvent::Feared { turn, fears }, pulse);
+    }
+}

@@ -1,0 +1,428 @@
+//! The room's shell without its actor: takes a message, lets the region decide, and makes it true in one commit.
+//!
+//! What the region kept is applied before the commit is accepted: if applying panics, nothing has happened yet.
+
+mod change;
+mod dead_letter;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use maxim_bus::hash::StableHash;
+use maxim_bus::{AgentId, Delivery, Envelope, Epoch, Inbox, Lane, Lsn, RegionName, scratch};
+use serde::{Deserialize, Serialize};
+
+pub use change::decision_hash;
+use change::{Change, consumed, refusal};
+pub use dead_letter::DeadLetter;
+
+use super::Region;
+use super::actor::panic_text;
+use super::heart::LOADING;
+use super::post::Post;
+use super::pulse::{Decided, Input, Pulse};
+use super::records::{Listed, Record, RecordView};
+use super::shedding::{Shed, shed};
+use maxim_store::{AgentStore, Commit, Frozen, PAYLOAD_BYTES, StoreError};
+
+/// Messages that may lead to nothing before the room's cursor is moved for them.
+const UNTOLD: u32 = 64;
+
+/// How long a state that can't be written down isn't tried again.
+const TRY_AGAIN: SignedDuration = SignedDuration::from_mins(1);
+
+/// How a step ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// No mail.
+    Idle,
+    Done,
+    /// A newer incarnation has taken over: this one must go.
+    Fenced,
+    /// The store takes nothing more at present, or ever; the message is back at the head.
+    Full,
+    /// What was decided can't be stored: the message is treated like one that panics.
+    Refused(String),
+}
+
+/// A root as it is snapshotted.
+#[derive(Serialize, Deserialize)]
+struct Root<R> {
+    state: R,
+}
+
+/// What a room was given and what became of it, for the recorder. There is none of what led to nothing: a room is handed
+/// to its handlers by shared reference, so such an input leaves no trace in it.
+#[derive(Clone, Debug)]
+pub struct InputRecord {
+    pub region: RegionName,
+    /// What the incarnation that dealt with it writes under; one that failed and is rebuilt on its thread keeps it.
+    pub epoch: Epoch,
+    /// How often the room had been rebuilt in this process, with this incarnation.
+    pub incarnation: u32,
+    /// None for a tick.
+    pub message: Option<Arc<Envelope>>,
+    pub taken_at: Timestamp,
+    /// The commit that it led to; the newest before it when it led to none.
+    pub lsn: Lsn,
+    /// The room's state hash after it.
+    pub state_hash: u64,
+    /// Hash over what it emitted, ids and times included.
+    pub decision_hash: u64,
+    /// The room's own records that it rested on.
+    pub found: Vec<Record>,
+    /// Hashes of the keys that it wrote.
+    pub wrote: Vec<u64>,
+}
+
+/// What came of an input when it was recorded, for who makes it true again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    pub decision_hash: u64,
+    pub state_hash: u64,
+}
+
+/// A key of a room's records in [`InputRecord::wrote`].
+pub fn key_hash(key: &[u8]) -> u64 {
+    StableHash::default().add(key).get()
+}
+
+/// Listens to everything that is accepted.
+pub trait Tap: Send + Sync {
+    fn input(&self, input: InputRecord);
+    fn emitted(&self, lsn: Lsn, envelope: &Arc<Envelope>);
+}
+
+/// A region and what it sits on.
+pub struct Seat<R: Region> {
+    post: Arc<Post<R>>,
+    epoch: Epoch,
+    incarnation: u32,
+    region: R,
+    hash: u64,
+    snapshot_due: bool,
+    /// Mail up to here was there when the region was rebuilt; none once all of it is dealt with.
+    backlog: Option<Lsn>,
+    /// Messages since the last commit that led to nothing.
+    untold: u32,
+    /// The region's next deadline, which changes with its state only.
+    due: Option<Timestamp>,
+    /// Its state can't be written down, and isn't tried before.
+    not_before: Timestamp,
+}
+
+impl<R: Region> Seat<R> {
+    /// Rebuilds the region from its store.
+    pub fn load(post: Arc<Post<R>>, epoch: Epoch) -> Result<Self, StoreError> {
+        post.heart.trip(LOADING);
+        let frame = &post.frame;
+        let recovered = frame.store.recover(R::NAME)?;
+        let state_hash = recovered.state_hash;
+        let mut state = rebuilt::<R>(&frame.agent, recovered.root.as_deref(), &recovered.events)?;
+        state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);
+        // The hash is over records too, which the events don't hold: it goes on from the last commit.
+        let hash = match state_hash {
+            0 => StableHash::default().get(),
+            hash => hash,
+        };
+        post.heart.set_state_hash(hash);
+        let backlog = Some(post.frame.store.head());
+        let due = state.next_deadline(&post.settings);
+        Ok(Self {
+            incarnation: post.heart.begin_incarnation(),
+            post,
+            epoch,
+            region: state,
+            hash,
+            snapshot_due: false,
+            backlog,
+            untold: 0,
+            due,
+            not_before: Timestamp::MIN,
+        })
+    }
+
+    /// For replays: makes records be there that the room found when it was recorded and that nothing has written here.
+    pub fn lay_out(&self, records: &[Record]) -> Step {
+        let store = &self.post.frame.store;
+        let is_missing = |key: &[u8]| matches!(store.record(R::NAME, key), Ok(None));
+        let missing = records.iter().filter(|(key, _)| is_missing(key));
+        let records: Vec<_> = missing.map(|(key, value)| (key.clone(), Some(value.as_slice().into()))).collect();
+        if records.is_empty() {
+            return Step::Done;
+        }
+        let commit = Commit { records, state_hash: self.hash, ..Commit::of(R::NAME, self.epoch) };
+        store.accept(commit, |_| {}).map_or_else(refusal, |_| Step::Done)
+    }
+
+    pub fn region(&self) -> &R {
+        &self.region
+    }
+
+    pub fn state_hash(&self) -> u64 {
+        self.hash
+    }
+
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.due
+    }
+
+    /// Deals with the next message. May panic in the region: the caller has the fence.
+    pub fn step(&mut self) -> Step {
+        self.step_with(Inbox::take)
+    }
+
+    /// As [`Seat::step`], but what is on the control lane stays there.
+    pub fn step_data(&mut self) -> Step {
+        self.step_with(Inbox::take_data)
+    }
+
+    fn step_with(&mut self, take: impl FnOnce(&Inbox, Epoch) -> Option<(Lane, Delivery)>) -> Step {
+        let post = Arc::clone(&self.post);
+        if post.heart.epoch() != self.epoch {
+            return Step::Fenced;
+        }
+        let Some((lane, delivery)) = take(&post.inbox, self.epoch) else {
+            return Step::Idle;
+        };
+        let now = post.frame.clock.now();
+        let decided = self.decide(&post, Some(&delivery.envelope), now);
+        let step = self.commit(&post, Some((lane, &delivery)), now, decided, None);
+        if step == Step::Full {
+            post.inbox.give_back(self.epoch, false);
+        }
+        step
+    }
+
+    /// Lets the region act on a deadline that has passed. May panic in the region.
+    ///
+    /// After a start the mail of the time before comes first: what a deadline waits for in vain may lie in it.
+    pub fn tick(&mut self) -> Step {
+        let post = Arc::clone(&self.post);
+        if post.heart.epoch() != self.epoch {
+            return Step::Fenced;
+        }
+        // The clock isn't asked in vain: this stands before each message.
+        let Some(due) = self.due else { return Step::Idle };
+        let now = post.frame.clock.now();
+        if due > now || self.is_behind() {
+            return Step::Idle;
+        }
+        let decided = self.decide(&post, None, now);
+        self.commit(&post, None, now, decided, None)
+    }
+
+    fn is_behind(&mut self) -> bool {
+        let waits = |backlog: &mut Lsn| self.post.inbox.low_water().is_some_and(|oldest| oldest <= *backlog);
+        self.backlog = self.backlog.take_if(waits);
+        self.backlog.is_some()
+    }
+
+    /// Deals with a recorded input, or with a recorded tick when there is no message, as it was taken at `now`; LSN 0 for
+    /// a message that isn't in this journal. Where it is known what came of it, anything else is refused. Mail and clock
+    /// are left alone. May panic in the region.
+    pub fn feed(&mut self, message: Option<(Lsn, Arc<Envelope>)>, now: Timestamp, recorded: Option<Recorded>) -> Step {
+        let post = Arc::clone(&self.post);
+        let decided = self.decide(&post, message.as_ref().map(|(_, envelope)| &**envelope), now);
+        let lane_of = |envelope: &Envelope| post.inbox.lane_of(envelope.body().name(), envelope.body().lane());
+        let lane = message.as_ref().map(|(_, envelope)| lane_of(envelope));
+        let delivery = message.map(|(lsn, envelope)| Delivery { lsn, envelope, attempts: 0 });
+        self.commit(&post, lane.zip(delivery.as_ref()), now, decided, recorded)
+    }
+
+    fn decide(&self, post: &Post<R>, message: Option<&Envelope>, now: Timestamp) -> Decided<R::Event> {
+        let mut pulse = self.pulse(post, message, now);
+        match message {
+            None => {
+                post.heart.trip("(tick)");
+                self.region.tick(&mut pulse);
+            }
+            Some(envelope) => {
+                let name = envelope.body().name();
+                post.heart.trip(name);
+                if let Some(handler) = post.card.handler(name) {
+                    handler(&self.region, envelope, &mut pulse);
+                }
+            }
+        }
+        pulse.into_decided()
+    }
+
+    /// Buries the message that is leased: it failed twice.
+    pub fn bury(post: &Post<R>, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) -> Step {
+        let step = dead_letter::bury(&post.frame, &post.inbox, R::NAME, epoch, (lane, delivery), why);
+        if step == Step::Done {
+            post.heart.count_dead_letter();
+        }
+        step
+    }
+
+    fn pulse<'a>(&'a self, post: &'a Post<R>, heard: Option<&'a Envelope>, now: Timestamp) -> Pulse<'a, R> {
+        let frame = &post.frame;
+        let records = RecordView::new(&frame.store, R::NAME);
+        let records = if frame.tap.is_some() { records.witnessed() } else { records };
+        let input = match heard {
+            Some(envelope) => Input::Heard(envelope),
+            None => Input::Tick(post.heart.ticks_at(now)),
+        };
+        Pulse::new(&frame.agent, frame.seed, input, now, &*post.settings, records)
+    }
+
+    fn commit(
+        &mut self,
+        post: &Post<R>,
+        input: Option<(Lane, &Delivery)>,
+        now: Timestamp,
+        decided: Decided<R::Event>,
+        recorded: Option<Recorded>,
+    ) -> Step {
+        let consumed = input.and_then(|(lane, delivery)| consumed(lane, delivery));
+        let is_empty = decided.is_empty();
+        // What led to nothing leaves no trace: after a crash it is decided again, by the same state, unless the room has
+        // committed something later, which passes it. On the control lane that would not be so, and now and then the
+        // room says how far it is, so that little is decided again where a neighbour keeps the journal.
+        let says_so = consumed.is_some_and(|(lane, _)| lane == Lane::Control || self.untold >= UNTOLD);
+        if is_empty && !says_so && recorded.is_none() {
+            self.untold += 1;
+            post.inbox.done(self.epoch);
+            return Step::Done;
+        }
+        self.untold = 0;
+        let events: Vec<Vec<u8>> = match decided.events.iter().map(written).collect() {
+            Ok(events) => events,
+            Err(error) => return Step::Refused(format!("what it decided can't be written down: {error}")),
+        };
+        debug_assert!(
+            events.iter().all(|event| serde_json::from_slice::<R::Event>(event).is_ok()),
+            "{} writes down what can't be read again, such as a number that isn't finite: {}",
+            R::NAME,
+            events.iter().map(|event| String::from_utf8_lossy(event)).collect::<Vec<_>>().join(", "),
+        );
+        let Decided { events: kept, output } = decided;
+        let (anew, replaced_much) = (output.anew, output.replaced_much);
+        let change = Change {
+            region: R::NAME,
+            epoch: self.epoch,
+            incarnation: self.incarnation,
+            consumed,
+            is_empty,
+            events,
+            output,
+        };
+        let hash = change.hashed(self.hash);
+        if !kept.is_empty() {
+            kept.into_iter().for_each(|event| self.region.apply(event));
+            self.due = self.region.next_deadline(&post.settings);
+        }
+        let root = if (self.snapshot_due && self.not_before <= now) || anew { self.snapshot(now) } else { None };
+        let frame = &post.frame;
+        let delivery = input.map(|(_, delivery)| delivery);
+        match change.accept((frame, &post.inbox), delivery, now, root, hash, recorded) {
+            Ok(accepted) => {
+                if input.is_none() {
+                    post.heart.count_tick(now);
+                }
+                self.hash = hash;
+                post.heart.set_state_hash(hash);
+                self.snapshot_due = accepted.snapshot_due;
+                if replaced_much {
+                    frame.store.has_replaced_much(R::NAME);
+                }
+                Step::Done
+            }
+            // The state holds what was not accepted: this value is spent either way.
+            Err(step) => step,
+        }
+    }
+
+    /// None when it can't be written: then it stays with the root before and the events since. One that is too large for the
+    /// store is made smaller first: refused, it would end the room for good.
+    fn snapshot(&mut self, now: Timestamp) -> Option<Vec<u8>> {
+        self.post.heart.writes_state();
+        let write = |region: &R| {
+            let written = serde_json::to_vec(&Root { state: region });
+            written
+                .inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be written down"))
+                .ok()
+        };
+        let root = write(&self.region)?;
+        if root.len() <= PAYLOAD_BYTES {
+            return Some(root);
+        }
+        let told = shed(&mut self.region, root.len());
+        let root = told.and_then(|_| write(&self.region)).filter(|root| root.len() <= PAYLOAD_BYTES);
+        self.due = self.region.next_deadline(&self.post.settings);
+        match (told, &root) {
+            (Some(Shed { before, after, entries }), Some(_)) => self.post.supervision.tell(&format!(
+                "{} held {before} bytes, more than a room may; it let go {entries} entries and holds {after} now",
+                R::NAME
+            )),
+            _ => {
+                self.not_before = now + TRY_AGAIN;
+                self.post.supervision.tell(&format!(
+                    "{} holds more than a room may and can't let go of it; it goes on by its journal, which grows",
+                    R::NAME
+                ));
+            }
+        }
+        root
+    }
+}
+
+/// An event as it is journalled, in no more memory than it needs: it stays there until the next root.
+fn written(event: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut result = Ok(());
+    let bytes = scratch::through(|out| result = serde_json::to_writer(out, event), <[u8]>::to_vec);
+    result.map(|()| bytes)
+}
+
+/// A region's state as the store has it, for who looks while it doesn't run. It isn't woken.
+pub fn state_of<R: Region>(agent: &AgentId, store: &AgentStore) -> Result<R, StoreError> {
+    let recovered = store.recover(R::NAME)?;
+    rebuilt(agent, recovered.root.as_deref(), &recovered.events)
+}
+
+/// Snapshot, then the events after it.
+fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) -> Result<R, StoreError> {
+    let bad = |what: &str, error: serde_json::Error| StoreError::Damaged {
+        agent: agent.to_string(),
+        region: R::NAME.into(),
+        what: what.into(),
+        why: error.to_string(),
+    };
+    let mut state = match root {
+        Some(bytes) => {
+            let root: Root<R> = serde_json::from_slice(bytes).map_err(|error| bad("the snapshot", error))?;
+            root.state
+        }
+        None => R::default(),
+    };
+    for bytes in events {
+        state.apply(serde_json::from_slice(bytes).map_err(|error| bad("an event", error))?);
+    }
+    Ok(state)
+}
+
+/// The records that a region reads when it is rebuilt as it was.
+///
+/// # Errors
+/// Its state or a record can't be read.
+pub fn woken_by<R: Region>(frozen: &Frozen, agent: &AgentId, settings: &R::Settings) -> Result<Vec<Listed>, String> {
+    read_by::<R>(frozen, agent, |region, view| region.read_to_wake(view, settings))
+}
+
+pub(super) fn read_by<R: Region>(
+    frozen: &Frozen,
+    agent: &AgentId,
+    read: impl FnOnce(&mut R, &RecordView<'_>),
+) -> Result<Vec<Listed>, String> {
+    let state = &frozen.state;
+    let mut region = rebuilt::<R>(agent, state.root.as_deref(), &state.events).map_err(|error| error.to_string())?;
+    let view = RecordView::frozen(frozen).listing();
+    catch_unwind(AssertUnwindSafe(|| read(&mut region, &view))).map_err(|panic| panic_text(&*panic))?;
+    Ok(view.into_listed())
+}
+
+#[cfg(test)]
+mod tests;

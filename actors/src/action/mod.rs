@@ -1,9 +1,0 @@
-//! Doing it.
-
-pub mod cause_ledger;
-pub mod execution_tracker;
-pub mod executor;
-pub mod introspector;
-pub mod outbox;
-pub mod tool_index;
-pub mod tools;

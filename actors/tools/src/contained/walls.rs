@@ -1,0 +1,122 @@
+//! What the kernel holds a thread to, and all that it starts, once they are raised.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::grants::{self, Granted, Mounted, TooMany};
+use super::policy::{Network, SandboxPolicy};
+use super::privileges::Privileges;
+use super::report::Layer;
+use super::{ChildSpec, landlock_layer, seccomp_layer};
+use crate::OwnFiles;
+
+/// Joins no group at all: inside of namespaces the numbers of processes are others.
+pub(super) const NO_GROUP: u32 = u32::MAX;
+/// Folders that a note names, at most.
+const NAMED: usize = 6;
+
+/// The bounds of one run. They can be sent to another process, which raises them for itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Walls {
+    /// What bubblewrap mounts.
+    pub(super) readable: Vec<PathBuf>,
+    pub(super) devices: Vec<PathBuf>,
+    pub(super) writable: Vec<PathBuf>,
+    /// What of it is the agent's own, for bubblewrap.
+    #[serde(default)]
+    pub(super) mounted: Mounted,
+    /// What Landlock grants of it.
+    pub(super) granted: Granted,
+    /// TCP ports that nobody connects to, by Landlock.
+    #[serde(default)]
+    pub(super) closed_ports: Vec<u16>,
+    pub(super) network: Network,
+    /// The one process group that may be joined.
+    pub(super) group: u32,
+}
+
+/// Which of them hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Held {
+    pub(super) files: Layer,
+    pub(super) signals: Layer,
+    pub(super) network: Layer,
+    pub(super) group: Layer,
+}
+
+impl Walls {
+    /// # Errors
+    /// The agent's own files can't be kept from the child, because too much lies beside them.
+    pub(super) fn of(
+        spec: &ChildSpec,
+        policy: &SandboxPolicy,
+        scratch: &Path,
+        group: u32,
+        privileges: &Privileges,
+    ) -> Result<Self, TooMany> {
+        let may_see = |path: &&PathBuf| !(privileges.can_spy && path.starts_with("/proc"));
+        let readable: Vec<PathBuf> = policy.readable.iter().filter(may_see).cloned().collect();
+        let mut writable = spec.writable.clone();
+        writable.push(scratch.to_owned());
+        let mounted = match policy.namespaces {
+            Some(_) => grants::mounted(&policy.own, &readable, &writable),
+            None => Mounted::default(),
+        };
+        let is_kept_by_mounts = policy.namespaces.is_some() && !mounted.has_link;
+        let granted = if is_kept_by_mounts {
+            Granted { readable: readable.clone(), writable: writable.clone(), ..Granted::default() }
+        } else {
+            // The kernel's interfaces aren't written whatever a person has said of the agent's own.
+            let nothing = OwnFiles::default();
+            let own = if policy.expose_own_data { &nothing } else { &policy.own };
+            grants::spare(own, &readable, &writable)?
+        };
+        let (devices, network, closed_ports) = (policy.devices.clone(), policy.network, Vec::new());
+        Ok(Self { readable, devices, writable, mounted, granted, closed_ports, network, group })
+    }
+
+    /// Whether the whole machine is granted.
+    pub(super) fn writes_everywhere(&self) -> bool {
+        self.writable.iter().any(|path| path == Path::new("/"))
+    }
+
+    /// The agent's own that a child without namespaces can reach, because a person has said so.
+    pub(super) fn left_open(spec: &ChildSpec, policy: &SandboxPolicy) -> Option<String> {
+        let OwnFiles { configuration, data } = &policy.own;
+        let written = OwnFiles::within(configuration, &spec.writable).chain(OwnFiles::within(data, &spec.writable));
+        let open: Vec<String> = written.map(|path| path.display().to_string()).collect();
+        (policy.expose_own_data && !open.is_empty()).then(|| {
+            format!("{} lies in a folder that may be written, and tools.expose_own_data is true", open.join(", "))
+        })
+    }
+
+    /// What is different for the child because the agent's own files lie below what it was granted.
+    pub(super) fn note(&self) -> Option<String> {
+        let levels: Vec<String> =
+            self.granted.listed.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+        let more = self.granted.listed.len().saturating_sub(NAMED);
+        let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!levels.is_empty()).then(|| {
+            format!(
+                "nothing new can be made directly in {}{and_more}, because the agent's own files lie below; make it in a folder that is there (bubblewrap lifts this)",
+                levels.join(", ")
+            )
+        })
+    }
+
+    /// For this thread and what it starts from now on; they can't be taken down again.
+    pub(super) fn raise(&self) -> Held {
+        // Landlock first: the filter must not stand in the way of its system calls.
+        let (files, signals) = landlock_layer::apply(self);
+        let (network, group) = seccomp_layer::apply(self.network, self.group);
+        Held { files, signals, network, group }
+    }
+
+    /// What would hold: they are raised on a thread that ends.
+    pub(super) fn tried(&self) -> std::io::Result<Held> {
+        let walls = self.clone();
+        let thread = std::thread::Builder::new().name("contained-trial".into()).spawn(move || walls.raise())?;
+        thread.join().map_err(|_| std::io::Error::other("the thread that tries the walls has died"))
+    }
+}
