@@ -1,60 +1,85 @@
-//! Who may know whom. A room may use the bus, the furniture in `region`, its own folder, and the few places that are
-//! shared vocabulary. It never reaches into another room.
+//! Who may know whom. A stage is a crate, so the compiler keeps the stages apart; here its manifest is read, and within a stage each
+//! room keeps to its own folder and the few places that are shared vocabulary.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that rooms stand in; each of their entries is a room.
+/// Crates that rooms stand in; each of their entries is a room.
 const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "action", "learning", "sleep", "effectors"];
 
-/// What any room may use. Rooms reach the store through their pulse, never by its name.
-const FURNITURE: [&str; 3] = ["region", "wiring", "thin_room"];
+/// What a stage may build upon, the lowest first. Each of these may use those before it, and no stage.
+const GROUND: [&str; 5] = ["bus", "store", "region", "language", "tools"];
 
-/// Vocabulary that rooms share: the place, who may use it (empty: anybody), and why that is no reaching into a room.
-const VOCABULARY: [(&str, &str, &str); 35] = [
-    ("language", "", "words and stems are no room's own"),
-    ("effectors/http_client", "effectors", "how servers outside are reached, alike for all effectors"),
-    ("effectors/server_fault", "effectors", "why a model server gave no answer, alike for replies and vectors"),
-    ("memory/packing", "memory", "bytes of sealed segments, alike in all memories"),
+/// The only stage that uses another: what is carried out must be a cleared intent, which the gate alone can make.
+const EXCEPTION: (&str, &str) = ("action", "gate");
+
+/// Vocabulary that rooms of a stage share: the place, who may use it (empty: any room of the stage), and why that is no reaching
+/// into a room.
+const VOCABULARY: [(&str, &str, &str); 12] = [
+    ("effectors/http_client", "", "how servers outside are reached, alike for all effectors"),
+    ("effectors/server_fault", "", "why a model server gave no answer, alike for replies and vectors"),
+    ("effectors/door", "effectors/channels", "a channel's desk puts its messages through the door"),
+    ("memory/packing", "", "bytes of sealed segments, alike in all memories"),
+    ("memory/hippocampus/spreading", "", "the one law of spreading activation"),
+    ("memory/suprachiasmatic_nucleus/law", "memory/entorhinal_cortex", "signatures of times: pure calendar"),
     ("gate/cleared_intent", "", "a signal that only the gate can build, hence not in the bus"),
     ("gate/ClearedIntent", "", "the same by its short name"),
     ("gate/Terms", "", "what a clearance is given under"),
-    ("gate/fear_agent/may_hold_secret", "action/tools", "what counts as a credential is said in one place"),
-    ("gate/fear_agent/unfit_url", "action/tools", "what counts as a public host is said in one place"),
-    ("gate/fear_agent/unfit_address", "action/tools", "likewise"),
-    ("action/tools", "", "what a tool is: specifications and their registry"),
-    ("perception/inbound", "perception", "the one constructor of outside text; the gateway is its only user"),
-    ("perception/stop_phrase", "perception", "the grammar of stop phrases, part of that constructor"),
-    ("perception/stop_phrase", "effectors/door", "a stop phrase raises the latch before any mailbox"),
-    ("perception/gateway/Gateway", "effectors/door", "whose record says that a message has stopped it before"),
-    ("perception/gateway/stopped_key", "effectors/door", "where that record stands"),
-    ("gate/fear_agent/FearAgent", "effectors/door", "a room's name, to address a question to it"),
-    ("effectors/door", "effectors/channels", "a channel's desk puts its messages through the door"),
-    ("deliberation/prompt", "deliberation", "how a prompt is fitted into a window: pure"),
-    ("deliberation/reply", "deliberation", "how a model's reply is read: pure grammar"),
-    ("action/executor/RESPOND", "", "the name of the tool by which it speaks"),
-    ("memory/angular_gyrus/statistics", "", "pure statistics, the same for all who count"),
-    ("memory/angular_gyrus/arithmetic", "deliberation/habit", "whether words are a sum: pure grammar"),
-    ("memory/hippocampus/spreading", "memory", "the one law of spreading activation"),
-    ("memory/hippocampus/packing", "memory", "`memory/packing` by the name that it had there"),
-    ("memory/suprachiasmatic_nucleus/law", "memory/entorhinal_cortex", "signatures of times: pure calendar"),
-    ("memory/anterior_temporal_lobe/relations", "", "names of relation types"),
-    ("memory/anterior_temporal_lobe/naming", "sleep/semantic_promoter", "how names are compared: pure words"),
-    ("memory/hippocampus/Hippocampus", "", "a room's name, to address a question to it"),
-    ("memory/anterior_temporal_lobe/AnteriorTemporalLobe", "", "likewise"),
-    ("memory/entorhinal_cortex/EntorhinalCortex", "", "likewise"),
-    ("memory/angular_gyrus/AngularGyrus", "", "likewise"),
-    ("learning/intraparietal_sulcus/IntraparietalSulcus", "", "likewise"),
-    ("effectors/vital_signs/VitalSigns", "action/introspector", "likewise"),
-    ("sleep/semantic_promoter/SemanticPromoter", "", "likewise"),
+    ("perception/inbound", "", "the one constructor of outside text; the gateway is its only user"),
+    ("deliberation/prompt", "", "how a prompt is fitted into a window: pure"),
+    ("deliberation/reply", "", "how a model's reply is read: pure grammar"),
 ];
+
+/// Crates of ours that a crate is built with; what its tests need besides is left out.
+fn builds_upon(manifest: &str) -> BTreeSet<String> {
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+    let dependencies = dependencies.split("\n[").next().unwrap_or_default();
+    let ours = dependencies.lines().filter_map(|line| line.strip_prefix("maxim-")?.split(['.', ' ', '=']).next());
+    ours.map(str::to_owned).collect()
+}
+
+#[test]
+fn no_stage_builds_upon_another() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for stage in STAGES {
+        let manifest = fs::read_to_string(root.join(stage).join("Cargo.toml")).expect("a manifest");
+        let used = builds_upon(&manifest);
+        assert!(used.contains("bus") && used.contains("region") || stage == "effectors", "{stage}: {used:?}");
+        for other in used {
+            let may = GROUND.contains(&other.as_str()) || (stage, other.as_str()) == EXCEPTION;
+            assert!(
+                may,
+                "the stage {stage} builds upon {other}: ask it by a signal, or move what both use into the bus"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_ground_is_laid_in_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (place, name) in GROUND.iter().enumerate() {
+        let folder = if *name == "bus" { root.join("../bus") } else { root.join(name) };
+        let used = builds_upon(&fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest"));
+        for other in used.iter().filter(|other| *other != "token-table") {
+            assert!(GROUND[..place].contains(&other.as_str()), "{name} builds upon {other}, which isn't below it");
+        }
+    }
+}
+
+#[test]
+fn a_manifest_is_read() {
+    let text = "[dependencies]\nmaxim-bus.workspace = true\nmaxim-gate = { path = \"x\" }\n\n[dev-dependencies]\nmaxim-store.workspace = true\n";
+    assert_eq!(builds_upon(text), BTreeSet::from(["bus".to_owned(), "gate".to_owned()]));
+}
 
 #[test]
 fn no_room_reaches_into_another() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut faults, mut looked_at) = (Vec::new(), 0);
-    for file in files(&root) {
-        let inside = file.strip_prefix(&root).expect("below the root").to_string_lossy().into_owned();
+    for file in STAGES.iter().flat_map(|stage| files(&root.join(stage).join("src"))) {
+        let inside = file.strip_prefix(root).expect("below the root").to_string_lossy().replacen("/src/", "/", 1);
         let module = module_of(&inside);
         let Some(room) = room_of(&module) else { continue };
         looked_at += 1;
@@ -71,19 +96,14 @@ fn no_room_reaches_into_another() {
 #[test]
 fn the_check_sees_what_it_forbids() {
     let module = module_of("learning/nucleus_accumbens/region.rs");
-    let text = "use super::model::X;\nuse crate::region::{Card, Pulse};\n\
-                use crate::memory::{\n    hippocampus::model::{A, B},\n    packing::Z,\n};\n\
-                pub use super::super::thin;\nuse crate::store::AgentStore;\nuse maxim_bus::Stage;\n";
+    let text = "use super::model::X;\nuse maxim_region::{Card, Pulse};\n\
+                use crate::{\n    bridges::fear::{A, B},\n    packing::Z,\n};\n\
+                pub use super::super::thin;\nuse maxim_bus::Stage;\n";
     let room = room_of(&module).expect("a room");
     let bad: Vec<_> = uses(text, &module).into_iter().filter(|used| !may_use(&room, used)).collect();
     let bad: Vec<String> = bad.iter().map(|used| used.join("::")).collect();
-    let expected = [
-        "memory::hippocampus::model::A",
-        "memory::hippocampus::model::B",
-        "memory::packing::Z",
-        "learning::thin",
-        "store::AgentStore",
-    ];
+    let expected =
+        ["learning::bridges::fear::A", "learning::bridges::fear::B", "learning::packing::Z", "learning::thin"];
     assert_eq!(bad, expected);
     assert!(may_use("memory/hippocampus", &["memory".into(), "packing".into()]));
     assert_eq!(without_tests("use a;\n#[cfg(test)]\nmod tests {\n    use crate::gate;\n}\n"), "use a;\n");
@@ -111,7 +131,7 @@ fn module_of(file: &str) -> Vec<String> {
     module
 }
 
-/// The room that a module is part of; nothing for furniture, the store and the stages' own lists.
+/// The room that a module is part of; nothing for the stages' own lists.
 fn room_of(module: &[String]) -> Option<String> {
     match module {
         [stage, room, ..] if STAGES.contains(&stage.as_str()) => Some(format!("{stage}/{room}")),
@@ -165,7 +185,7 @@ fn resolve(path: &str, module: &[String]) -> Option<Vec<String>> {
     let mut parts = path.split("::").map(str::trim).peekable();
     let first = *parts.peek()?;
     let mut place = match first {
-        "crate" => Vec::new(),
+        "crate" => module.first().cloned().into_iter().collect(),
         "self" | "super" => module.to_vec(),
         _ => return None,
     };
@@ -183,6 +203,5 @@ fn may_use(room: &str, used: &[String]) -> bool {
     let path = used.join("/");
     let lies_in = |folder: &str| path == folder || path.starts_with(&format!("{folder}/"));
     let is_of = |user: &str| user.is_empty() || room == user || room.starts_with(&format!("{user}/"));
-    let is_furniture = used.first().is_some_and(|first| FURNITURE.contains(&first.as_str()));
-    is_furniture || lies_in(room) || VOCABULARY.iter().any(|(folder, user, _)| lies_in(folder) && is_of(user))
+    lies_in(room) || VOCABULARY.iter().any(|(folder, user, _)| lies_in(folder) && is_of(user))
 }

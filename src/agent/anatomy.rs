@@ -14,12 +14,9 @@ use maxim_actors::deliberation::goals::Goals;
 use maxim_actors::deliberation::habit::Habit;
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalCortex, PrefrontalSettings};
 use maxim_actors::deliberation::working_memory::WorkingMemory;
-use maxim_actors::effectors::battery::{BatterySense, SUPPLIES};
-use maxim_actors::effectors::body::{BodyKeeper, DriverPlan};
-use maxim_actors::effectors::channels::outside::OutsideActor;
-use maxim_actors::effectors::channels::{
-    Channel, ChannelActor, Console, Discord, Email, Http, Mqtt, Slack, Telegram, Twilio, WebSocket,
-};
+use maxim_actors::effectors::battery::BatterySense;
+use maxim_actors::effectors::body::BodyKeeper;
+use maxim_actors::effectors::channels;
 use maxim_actors::effectors::door::DoorKeeper;
 use maxim_actors::effectors::llm_worker::LlmWorker;
 use maxim_actors::effectors::program_reader::ProgramReader;
@@ -62,126 +59,85 @@ use super::{AgentSettings, Kit};
 /// Puts all rooms into the kit.
 pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     // What is happening
-    kit.region::<Gateway>(Pool, settings.gateway.clone());
-    kit.region::<PreemptionCircuit>(Own, ());
-    kit.region::<SalienceRoom>(Pool, SalienceSettings::default());
-    kit.region::<Scene>(Pool, ());
-    kit.region::<PainDetector>(Pool, ());
-    kit.region::<Energy>(Pool, settings.energy.clone());
-    kit.effector::<BatterySense>(Pool, |_| Box::new(|| BatterySense::new(SUPPLIES)));
-    kit.effector::<VitalSigns>(Pool, |_| Box::new(|| VitalSigns));
+    kit.add(Gateway::room(Pool, settings.gateway.clone()));
+    kit.add(PreemptionCircuit::room(Own, ()));
+    kit.add(SalienceRoom::room(Pool, SalienceSettings::default()));
+    kit.add(Scene::room(Pool, ()));
+    kit.add(PainDetector::room(Pool, ()));
+    kit.add(Energy::room(Pool, settings.energy.clone()));
+    kit.add(BatterySense::room());
+    kit.add(VitalSigns::room());
 
     // What it reminds of
-    kit.region::<Hippocampus>(Own, settings.hippocampus.clone());
-    kit.region::<SuprachiasmaticNucleus>(Pool, settings.suprachiasmatic_nucleus.clone());
-    kit.region::<EntorhinalCortex>(Pool, settings.entorhinal_cortex.clone());
-    let encoder = settings.text_encoder.clone();
-    // A folder's model is read and used on its own thread.
-    let placement = if encoder.is_some() { Own } else { Pool };
-    kit.effector::<TextEncoder>(placement, |_| Box::new(move || TextEncoder::new(encoder.clone())));
-    kit.region::<AnteriorTemporalLobe>(Pool, settings.anterior_temporal_lobe.clone());
-    kit.region::<AngularGyrus>(Pool, settings.angular_gyrus.clone());
+    kit.add(Hippocampus::room(Own, settings.hippocampus.clone()));
+    kit.add(SuprachiasmaticNucleus::room(Pool, settings.suprachiasmatic_nucleus.clone()));
+    kit.add(EntorhinalCortex::room(Pool, settings.entorhinal_cortex.clone()));
+    kit.add(TextEncoder::room(settings.text_encoder.clone()));
+    kit.add(AnteriorTemporalLobe::room(Pool, settings.anterior_temporal_lobe.clone()));
+    kit.add(AngularGyrus::room(Pool, settings.angular_gyrus.clone()));
     let spreading = settings.hippocampus.links.spreading;
-    kit.region::<CrossLayerGraph>(Pool, GraphSettings { spreading, ..GraphSettings::default() });
-    kit.region::<MemoryHub>(Pool, settings.memory_hub.clone());
+    kit.add(CrossLayerGraph::room(Pool, GraphSettings { spreading, ..GraphSettings::default() }));
+    kit.add(MemoryHub::room(Pool, settings.memory_hub.clone()));
     let mut knowledge_rooms = hearing(kit, "RecallKnowledge");
     // It stands among those who learn, further down.
     knowledge_rooms.push(NucleusAccumbens::NAME);
     let enrichment = EnrichmentSettings { knowledge_rooms: knowledge_rooms.clone(), ..settings.enrichment.clone() };
-    kit.region::<Enrichment>(Pool, enrichment);
+    kit.add(Enrichment::room(Pool, enrichment));
 
     // What to do
-    kit.region::<Goals>(Pool, ());
-    kit.region::<WorkingMemory>(Pool, ());
-    kit.region::<Habit>(Pool, settings.habit.clone());
-    kit.region::<PrefrontalCortex>(Pool, PrefrontalSettings { knowledge_rooms, ..settings.prefrontal.clone() });
-    let model = settings.model.clone();
-    kit.effector::<LlmWorker>(Own, |_| Box::new(move || LlmWorker::new(model.clone())));
+    kit.add(Goals::room(Pool, ()));
+    kit.add(WorkingMemory::room(Pool, ()));
+    kit.add(Habit::room(Pool, settings.habit.clone()));
+    kit.add(PrefrontalCortex::room(Pool, PrefrontalSettings { knowledge_rooms, ..settings.prefrontal.clone() }));
+    kit.add(LlmWorker::room(settings.model.clone()));
 
     // Whether to
-    kit.region::<Autonomy>(Pool, settings.autonomy.clone());
-    kit.region::<FearAgent>(Own, settings.fear.clone());
-    let programs = ProgramFiles::new(&settings.hands);
-    kit.effector::<ProgramReader>(Pool, |_| Box::new(move || ProgramReader { programs: programs.clone() }));
+    kit.add(Autonomy::room(Pool, settings.autonomy.clone()));
+    kit.add(FearAgent::room(Own, settings.fear.clone()));
+    kit.add(ProgramReader::room(ProgramFiles::new(&settings.hands)));
 
     // Doing it
-    kit.region::<ExecutionTracker>(Own, settings.tracker.clone());
-    let (registry, hands) = (Arc::clone(&settings.registry), settings.hands.clone());
-    kit.effector::<Executor>(Own, |_| {
-        Box::new(move || Executor { registry: Arc::clone(&registry), hands: hands.clone() })
-    });
-    let body = settings.body.clone();
-    // Who renews the lease of a body must not wait for anybody.
-    let placement = if body.plan().driver == DriverPlan::None { Pool } else { Own };
-    kit.effector::<BodyKeeper>(placement, |_| Box::new(move || BodyKeeper::new(body.clone())));
-    kit.region::<Outbox>(Pool, settings.outbox.clone());
-    kit.region::<CauseLedger>(Pool, settings.ledger.clone());
-    kit.region::<ToolIndexRoom>(Pool, settings.tool_index.clone());
+    kit.add(ExecutionTracker::room(Own, settings.tracker.clone()));
+    kit.add(Executor::room(Arc::clone(&settings.registry), settings.hands.clone()));
+    kit.add(BodyKeeper::room(settings.body.clone()));
+    kit.add(Outbox::room(Pool, settings.outbox.clone()));
+    kit.add(CauseLedger::room(Pool, settings.ledger.clone()));
+    kit.add(ToolIndexRoom::room(Pool, settings.tool_index.clone()));
 
     // What it taught
-    kit.region::<NucleusAccumbens>(Pool, settings.nucleus_accumbens.clone());
-    kit.region::<Cerebellum>(Pool, settings.laws.skills);
-    kit.region::<Statistician>(
+    kit.add(NucleusAccumbens::room(Pool, settings.nucleus_accumbens.clone()));
+    kit.add(Cerebellum::room(Pool, settings.laws.skills));
+    kit.add(Statistician::room(
         Pool,
         StatisticianSettings { law: settings.laws.patterns, ..StatisticianSettings::default() },
-    );
-    kit.region::<IntraparietalSulcus>(Pool, settings.laws.quick);
-    kit.region::<SignificanceLearner>(Pool, settings.laws.significance);
-    kit.region::<PlanningBridge>(Pool, ());
-    kit.region::<SalienceBridge>(Pool, ());
-    kit.region::<SpatialBridge>(Pool, ());
-    kit.region::<FearBridge>(Pool, settings.laws.contexts);
+    ));
+    kit.add(IntraparietalSulcus::room(Pool, settings.laws.quick));
+    kit.add(SignificanceLearner::room(Pool, settings.laws.significance));
+    kit.add(PlanningBridge::room(Pool, ()));
+    kit.add(SalienceBridge::room(Pool, ()));
+    kit.add(SpatialBridge::room(Pool, ()));
+    kit.add(FearBridge::room(Pool, settings.laws.contexts));
     let zone = settings.suprachiasmatic_nucleus.zone.clone();
-    kit.region::<EscalationBridge>(Pool, EscalationSettings { zone, law: settings.laws.asking });
-    kit.region::<CommunicationBridge>(Pool, settings.suprachiasmatic_nucleus.zone.clone());
+    kit.add(EscalationBridge::room(Pool, EscalationSettings { zone, law: settings.laws.asking }));
+    kit.add(CommunicationBridge::room(Pool, settings.suprachiasmatic_nucleus.zone.clone()));
 
     // What to keep
-    kit.region::<Consolidation>(Pool, settings.consolidation.clone());
+    kit.add(Consolidation::room(Pool, settings.consolidation.clone()));
     let (sources, judge) = (hearing(kit, "OfferCandidates"), hearing(kit, "JudgeSeries").first().copied());
-    kit.region::<SemanticPromoter>(Pool, PromoterSettings { sources, judge, ..settings.semantic_promoter.clone() });
+    kit.add(SemanticPromoter::room(Pool, PromoterSettings { sources, judge, ..settings.semantic_promoter.clone() }));
 
     // Hands and mouths
-    kit.effector::<DoorKeeper>(Pool, |outside| {
-        let door = Arc::clone(&outside.door);
-        Box::new(move || DoorKeeper { door: Arc::clone(&door) })
-    });
-    kit.effector::<ChannelActor<Console>>(Pool, |outside| {
-        let desk = Arc::clone(&outside.console);
-        Box::new(move || ChannelActor::new(Arc::clone(&desk)))
-    });
-    kit.effector::<ChannelActor<Http>>(Pool, |outside| {
-        let desk = Arc::clone(&outside.http);
-        Box::new(move || ChannelActor::new(Arc::clone(&desk)))
-    });
-    kit.effector::<ChannelActor<WebSocket>>(Pool, |outside| {
-        let desk = Arc::clone(&outside.websocket);
-        Box::new(move || ChannelActor::new(Arc::clone(&desk)))
-    });
-    outside::<Mqtt>(kit, settings);
-    outside::<Telegram>(kit, settings);
-    outside::<Slack>(kit, settings);
-    outside::<Twilio>(kit, settings);
-    outside::<Discord>(kit, settings);
-    outside::<Email>(kit, settings);
+    kit.add(DoorKeeper::room(&kit.outside));
+    for channel in channels::rooms(&kit.outside, &settings.channels) {
+        kit.add(channel);
+    }
 
     // Looking inward: asks every room above that reports stats.
     let mut rooms = hearing(kit, "ReportStats");
     // A brain that only remembers runs none of these.
     let of_acting = [PreemptionCircuit::NAME, FearAgent::NAME, PainDetector::NAME];
     rooms.retain(|room| settings.acts || !of_acting.contains(room));
-    kit.region::<Introspector>(Pool, IntrospectorSettings { rooms, ..settings.introspector.clone() });
-}
-
-/// A channel that reaches outside.
-fn outside<C: Channel>(kit: &mut Kit, settings: &AgentSettings) {
-    let channels = Arc::clone(&settings.channels);
-    kit.effector::<OutsideActor<C>>(Pool, move |outside| {
-        let (desk, line) = (outside.desk(C::CHANNEL), channels.line(C::CHANNEL).cloned());
-        Box::new(move || match (&desk, &line) {
-            (Some(desk), Some(line)) => OutsideActor::new(Arc::clone(desk), Arc::clone(line)),
-            _ => unreachable!("every channel that reaches outside has a desk and a line"),
-        })
-    });
+    kit.add(Introspector::room(Pool, IntrospectorSettings { rooms, ..settings.introspector.clone() }));
 }
 
 /// Rooms so far that hear this signal.

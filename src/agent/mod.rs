@@ -31,7 +31,7 @@ use maxim_bus::{AgentId, SharedClock, Stage, Trust, WiringError};
 use tokio::runtime::{Builder, Runtime};
 
 use kit::Seated;
-pub use kit::{Kit, Outside, Part, Waking};
+pub use kit::{Doors, Kit, Outside, Part, Waking};
 pub use settings::AgentSettings;
 
 /// What an agent is made of, given from outside.

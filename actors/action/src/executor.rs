@@ -21,7 +21,7 @@ use maxim_bus::signals::sleep::RequestSleep;
 use maxim_bus::{RegionName, Stage};
 use serde_json::{Value as Json, json};
 
-use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use maxim_tools::messaging::{MaySend, Message};
 use maxim_tools::own::OwnWish;
 use maxim_tools::program_files::ProgramFiles;
@@ -37,6 +37,13 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Executor {
     pub registry: Arc<ToolRegistry>,
     pub hands: Hands,
+}
+
+impl Executor {
+    /// The room as a value, for the parts list.
+    pub fn room(registry: Arc<ToolRegistry>, hands: Hands) -> Room {
+        Room::acting(Placement::Own, Box::new(move || Self { registry: Arc::clone(&registry), hands: hands.clone() }))
+    }
 }
 
 impl Effector for Executor {

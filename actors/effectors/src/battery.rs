@@ -9,7 +9,7 @@ use maxim_bus::rooms;
 use maxim_bus::signals::bridges::{BatterySensed, SenseBattery};
 use maxim_bus::{RegionName, Stage};
 
-use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 
 /// Where Linux shows power supplies.
 pub const SUPPLIES: &str = "/sys/class/power_supply";
@@ -44,6 +44,13 @@ fn look(supplies: &Path) -> BatterySensed {
         Some(BatterySensed { charge: Some((percent / 100.0).clamp(0.0, 1.0)), charging, source })
     });
     battery.unwrap_or_else(|| none("this machine has no battery".into()))
+}
+
+impl BatterySense {
+    /// The room as a value, for the parts list.
+    pub fn room() -> Room {
+        Room::acting(Placement::Pool, Box::new(|| Self::new(SUPPLIES)))
+    }
 }
 
 impl Effector for BatterySense {

@@ -29,9 +29,10 @@ use parking_lot::Mutex;
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
+use crate::outside_doors::Doors;
 use maxim_bus::signals::percept::stopped_key;
 use maxim_language::stop_phrase::StopGrammar;
-use maxim_region::{Effector, EffectorCard, Frame, Operation, Performs};
+use maxim_region::{Effector, EffectorCard, Frame, Operation, Performs, Placement, Room};
 
 pub use asking::Question;
 
@@ -341,6 +342,14 @@ fn lose<T>(waiters: &Waiters<T>, asked: Option<MessageId>, why: &str) {
 /// Brings answers back to whoever waits at the door.
 pub struct DoorKeeper {
     pub door: Arc<Door>,
+}
+
+impl DoorKeeper {
+    /// The room as a value, for the parts list.
+    pub fn room(doors: &Doors) -> Room {
+        let door = doors.pick(|outside| Arc::clone(&outside.door));
+        Room::acting(Placement::Pool, Box::new(move || Self { door: door() }))
+    }
 }
 
 impl Effector for DoorKeeper {

@@ -6,6 +6,7 @@ pub mod channels;
 pub mod door;
 pub mod http_client;
 pub mod llm_worker;
+pub mod outside_doors;
 pub mod program_reader;
 pub mod server_fault;
 pub mod text_encoder;

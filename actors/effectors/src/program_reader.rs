@@ -10,7 +10,7 @@ use maxim_bus::rooms;
 use maxim_bus::signals::program_files::{FixPrograms, Found, ProgramsFixed, ProgramsRead, ReadPrograms};
 use maxim_bus::{RegionName, Stage};
 
-use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use maxim_tools::program_files::ProgramFiles;
 
 /// A disk that answers more slowly than this is given up; the gate has asked a person long before.
@@ -19,6 +19,13 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// Reads program files.
 pub struct ProgramReader {
     pub programs: ProgramFiles,
+}
+
+impl ProgramReader {
+    /// The room as a value, for the parts list.
+    pub fn room(programs: ProgramFiles) -> Room {
+        Room::acting(Placement::Pool, Box::new(move || Self { programs: programs.clone() }))
+    }
 }
 
 impl Effector for ProgramReader {

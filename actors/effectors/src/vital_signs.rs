@@ -7,10 +7,17 @@ use maxim_bus::rooms;
 use maxim_bus::signals::introspection::{RoomVitals, SenseVitals, VitalsSensed};
 use maxim_bus::{RegionName, Stage};
 
-use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 
 /// Reads the hearts of all rooms.
 pub struct VitalSigns;
+
+impl VitalSigns {
+    /// The room as a value, for the parts list.
+    pub fn room() -> Room {
+        Room::acting(Placement::Pool, Box::new(|| Self))
+    }
+}
 
 impl Effector for VitalSigns {
     const NAME: RegionName = rooms::VITAL_SIGNS;

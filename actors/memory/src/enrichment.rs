@@ -29,13 +29,13 @@ use maxim_region::wiring;
 use maxim_region::{Card, Hears, Pulse, Region};
 
 /// The room of episodes.
-const EPISODES: RegionName = "hippocampus";
+const EPISODES: RegionName = rooms::HIPPOCAMPUS;
 /// The room of times.
-const TIMES: RegionName = "suprachiasmatic_nucleus";
+const TIMES: RegionName = rooms::SUPRACHIASMATIC_NUCLEUS;
 /// The room of what is practised.
-const PROGRAMS: RegionName = "cerebellum";
+const PROGRAMS: RegionName = rooms::CEREBELLUM;
 /// The room that knows what hurt.
-const FEARS: RegionName = "fear_agent";
+const FEARS: RegionName = rooms::FEAR_AGENT;
 /// Programs, and fears of each kind, that are asked for.
 const PRACTISED: usize = 8;
 const FEARED: usize = 5;

@@ -15,6 +15,7 @@ mod pulse;
 mod records;
 mod remembering;
 pub mod rig;
+mod room;
 mod seat;
 mod shedding;
 mod sources;
@@ -42,6 +43,7 @@ pub use remembering::{
     Carried, Carrying, Entry, Law, Lines, Names, NextStep, Remembers, RemembersInState, StatePart, StatePuts, Took,
     layer_of, part,
 };
+pub use room::{Part, Room, Seated, Seating, StateOf, Waking, Wired};
 pub use seat::{DeadLetter, InputRecord, Recorded, Seat, Step, Tap, decision_hash, key_hash, state_of, woken_by};
 pub use shedding::Shed;
 pub use sources::{FewSources, Sources, source_hash, source_hashes};
@@ -199,6 +201,15 @@ macro_rules! wiring {
         $(impl $crate::Emits<$emits> for $region {})*
 
         impl $region {
+            /// The room as a value, for the parts list.
+            #[allow(dead_code)] // a test's room is part of no agent
+            pub fn room(
+                placement: $crate::Placement,
+                settings: <$region as $crate::Region>::Settings,
+            ) -> $crate::Room {
+                $crate::Room::deciding::<$region>(placement, settings)
+            }
+
             fn wiring() -> $crate::Card<Self> {
                 $crate::Card::new()
                     $(.hears::<$hears>())*

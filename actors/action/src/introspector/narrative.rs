@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maxim_bus::MessageId;
 use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
 use maxim_bus::signals::recall::{EpisodeFilter, Inquiry, RecallEpisodes, RecalledEpisode, Via};
 use maxim_bus::signals::scene::{SceneSurveyed, SceneThing, SurveyScene};
 use maxim_bus::signals::working_memory::{EntryKind, SurveyWorkingMemory, WorkingEntry};
@@ -27,13 +28,13 @@ pub(super) fn questions(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) 
     let filter = EpisodeFilter { query, expand, limit: LOOKED_THROUGH, ..EpisodeFilter::default() };
     let until = Some(pulse.now().later(pulse.settings().deadline));
     let memories = RecallEpisodes { filter, except: inquiry.turn, thought: true, waits: true, until };
-    let mut questions = BTreeMap::from([(pulse.ask("hippocampus", memories), "hippocampus".to_owned())]);
+    let mut questions = BTreeMap::from([(pulse.ask(rooms::HIPPOCAMPUS, memories), "hippocampus".to_owned())]);
     if inquiry.tool != THINK {
         let scene = SurveyScene { top_n: usize::MAX, include_attention: true };
-        questions.insert(pulse.ask("scene", scene), "scene".into());
+        questions.insert(pulse.ask(rooms::SCENE, scene), "scene".into());
         let kinds = vec![EntryKind::Percept, EntryKind::Conversation];
         let mind = SurveyWorkingMemory { kinds, turn: inquiry.turn, ..SurveyWorkingMemory::default() };
-        questions.insert(pulse.ask("working_memory", mind), "working_memory".into());
+        questions.insert(pulse.ask(rooms::WORKING_MEMORY, mind), "working_memory".into());
     }
     questions
 }

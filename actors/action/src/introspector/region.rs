@@ -302,14 +302,14 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let (except, until) = (inquiry.turn, Some(pulse.now().later(pulse.settings().deadline)));
             (
                 "hippocampus",
-                pulse.ask("hippocampus", RecallEpisodes { filter, except, thought: false, waits: true, until }),
+                pulse.ask(rooms::HIPPOCAMPUS, RecallEpisodes { filter, except, thought: false, waits: true, until }),
             )
         }
         "similarity_search" => {
             let mut query: FindSimilar = serde_json::from_value(params).map_err(bad)?;
             // The turn that asks is like its own words; it is left out of the answer.
             query.limit = found_at_most(&inquiry.params) + usize::from(inquiry.turn.is_some());
-            ("entorhinal_cortex", pulse.ask("entorhinal_cortex", query))
+            ("entorhinal_cortex", pulse.ask(rooms::ENTORHINAL_CORTEX, query))
         }
         "predict_outcome" => {
             let text = |field: &str| inquiry.params.get(field).and_then(Json::as_str).map(str::to_owned);
@@ -318,14 +318,14 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
             let params = inquiry.params.get("params").cloned().unwrap_or(Json::Null);
             let context = json!({ "words": text("context") });
             let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: all };
-            ("nucleus_accumbens", pulse.ask("nucleus_accumbens", query))
+            ("nucleus_accumbens", pulse.ask(rooms::NUCLEUS_ACCUMBENS, query))
         }
         "temporal_patterns" => {
             let query = times::question(&params);
             let limit = query.limit;
-            let described = pulse.ask("suprachiasmatic_nucleus", query);
+            let described = pulse.ask(rooms::SUPRACHIASMATIC_NUCLEUS, query);
             if times::flag(&inquiry.params, "discover_rhythms") {
-                let rhythms = pulse.ask("suprachiasmatic_nucleus", DiscoverRhythms { limit });
+                let rhythms = pulse.ask(rooms::SUPRACHIASMATIC_NUCLEUS, DiscoverRhythms { limit });
                 return Ok(BTreeMap::from([(described, "suprachiasmatic_nucleus".into()), (rhythms, RHYTHMS.into())]));
             }
             ("suprachiasmatic_nucleus", described)
@@ -333,55 +333,55 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
         "scene_summary" => {
             let top_n = inquiry.params.get("top_n").and_then(Json::as_u64).map_or(5, |n| n.clamp(1, MOST) as usize);
             let include_attention = inquiry.params.get("include_attention").and_then(Json::as_bool).unwrap_or(false);
-            ("scene", pulse.ask("scene", SurveyScene { top_n, include_attention }))
+            ("scene", pulse.ask(rooms::SCENE, SurveyScene { top_n, include_attention }))
         }
         "sense_presence" | "discover_tools" => {
-            ("scene", pulse.ask("scene", SurveyScene { top_n: MOST as usize, include_attention: true }))
+            ("scene", pulse.ask(rooms::SCENE, SurveyScene { top_n: MOST as usize, include_attention: true }))
         }
         "sense" => {
             let entity = inquiry.params.get("entity").and_then(Json::as_str).unwrap_or_default();
             if affordances::is_oneself(entity, pulse.settings()) {
-                let energy = pulse.ask("energy", ReportEnergy { window_seconds: 3_600 });
-                let pain = pulse.ask("pain_detector", ReportPain { about: None, limit: 5 });
+                let energy = pulse.ask(rooms::ENERGY, ReportEnergy { window_seconds: 3_600 });
+                let pain = pulse.ask(rooms::PAIN_DETECTOR, ReportPain { about: None, limit: 5 });
                 return Ok(BTreeMap::from([(energy, "energy".into()), (pain, "pain_detector".into())]));
             }
-            ("scene", pulse.ask("scene", SurveyScene { top_n: usize::MAX, include_attention: true }))
+            ("scene", pulse.ask(rooms::SCENE, SurveyScene { top_n: usize::MAX, include_attention: true }))
         }
         "causal_links" => {
             let wanted: ListLinks = serde_json::from_value(params).map_err(bad)?;
-            ("nucleus_accumbens", pulse.ask("nucleus_accumbens", wanted))
+            ("nucleus_accumbens", pulse.ask(rooms::NUCLEUS_ACCUMBENS, wanted))
         }
         "pain_history" => {
             let about = inquiry.params.get("check_action").and_then(Json::as_str).map(str::to_owned);
             let limit = inquiry.params.get("limit").and_then(Json::as_u64).map_or(5, |limit| limit as usize);
-            let pain = pulse.ask("pain_detector", ReportPain { about: about.clone(), limit });
+            let pain = pulse.ask(rooms::PAIN_DETECTOR, ReportPain { about: about.clone(), limit });
             let mut questions = BTreeMap::from([(pain, "pain_detector".to_owned())]);
             if let Some(tool) = about {
                 let given = inquiry.params.get("action_params").cloned();
                 let params = given.clone().unwrap_or_else(|| json!({}));
                 let verdict = ForeseeVerdict { tool: tool.clone(), params };
-                questions.insert(pulse.ask("fear_agent", verdict), "fear_agent".into());
+                questions.insert(pulse.ask(rooms::FEAR_AGENT, verdict), "fear_agent".into());
                 let (params, context) = (given.unwrap_or(Json::Null), json!({}));
                 let expect = PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false };
-                questions.insert(pulse.ask("nucleus_accumbens", expect), "nucleus_accumbens".into());
+                questions.insert(pulse.ask(rooms::NUCLEUS_ACCUMBENS, expect), "nucleus_accumbens".into());
             }
             return Ok(questions);
         }
         "math" => {
             let request = inquiry.params.clone();
-            ("angular_gyrus", pulse.ask("angular_gyrus", Calculate { request }))
+            ("angular_gyrus", pulse.ask(rooms::ANGULAR_GYRUS, Calculate { request }))
         }
         "concept_query" => {
             let asked: FindConcepts = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
-            ("anterior_temporal_lobe", pulse.ask("anterior_temporal_lobe", asked))
+            ("anterior_temporal_lobe", pulse.ask(rooms::ANTERIOR_TEMPORAL_LOBE, asked))
         }
         "memory_associated" => {
             let asked: RecallAssociated = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
-            ("cross_layer_graph", pulse.ask("cross_layer_graph", asked))
+            ("cross_layer_graph", pulse.ask(rooms::CROSS_LAYER_GRAPH, asked))
         }
         "energy_status" => {
             let window = inquiry.params.get("window_seconds").and_then(Json::as_u64).unwrap_or(3_600);
-            ("energy", pulse.ask("energy", ReportEnergy { window_seconds: window.clamp(1, 86_400) }))
+            ("energy", pulse.ask(rooms::ENERGY, ReportEnergy { window_seconds: window.clamp(1, 86_400) }))
         }
         "system_stats" => {
             let rooms = pulse.settings().rooms.clone();

@@ -27,7 +27,7 @@ use maxim_bus::rooms::RESPOND;
 use maxim_region::{Hears, Pulse};
 
 /// The room that asked.
-const GATE: maxim_bus::RegionName = "fear_agent";
+const GATE: maxim_bus::RegionName = maxim_bus::rooms::FEAR_AGENT;
 /// How long the gate may take to say what became of an answer.
 pub(super) const GATE_ANSWERS: SignedDuration = SignedDuration::from_secs(10);
 /// A longer text is no yes or no, in bytes.

@@ -2,6 +2,7 @@
 //!
 //! Law: the bridge is waited for no longer than 300 ms; what it knows is offered, and done when the person says yes.
 
+use maxim_bus::rooms;
 use maxim_bus::signals::bridges::{
     LocateUsually, MannerLearned, PlannedStep, PlansProposed, ProposePlans, UsuallyLocated,
 };
@@ -15,9 +16,9 @@ use super::turn::{StepWanted, Turn};
 use maxim_region::{Hears, Pulse};
 
 /// The room that knows which plans worked.
-const PLANNING: RegionName = "planning_bridge";
+const PLANNING: RegionName = rooms::PLANNING_BRIDGE;
 /// The room that knows where things usually are.
-const SPATIAL: RegionName = "spatial_bridge";
+const SPATIAL: RegionName = rooms::SPATIAL_BRIDGE;
 
 impl Habit {
     /// Begins, or first asks experience where it isn't clear what is wanted. Whoever may not command is offered nothing.

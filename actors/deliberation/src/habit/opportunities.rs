@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
 use maxim_bus::signals::acting::{ActChosen, ActOption, OpportunitySensed};
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::intent::{Alternative, Intent, IntentRefused, Refusal};
@@ -34,8 +35,8 @@ use maxim_region::{Hears, Pulse};
 const ANSWERS: SignedDuration = SignedDuration::from_millis(300);
 /// What was chosen and not begun by then isn't done any more: the scene is another.
 const FRESH: SignedDuration = SignedDuration::from_secs(10);
-const EXPERIENCE: RegionName = "nucleus_accumbens";
-const GATE: RegionName = "fear_agent";
+const EXPERIENCE: RegionName = rooms::NUCLEUS_ACCUMBENS;
+const GATE: RegionName = rooms::FEAR_AGENT;
 
 /// What speaks for and against an act, in words.
 fn reasons(option: &ActOption) -> String {

@@ -49,11 +49,11 @@ const TOO_LONG: u32 = 2;
 /// The tool index, working memory and the gate are waited for so many times as long as memory is between cycles.
 const PREPARING: i32 = 2;
 /// The room that knows which tools fit.
-const TOOL_INDEX: RegionName = "tool_index";
+const TOOL_INDEX: RegionName = rooms::TOOL_INDEX;
 /// The room that knows what the agent may.
-const AUTONOMY: RegionName = "autonomy";
+const AUTONOMY: RegionName = rooms::AUTONOMY;
 /// The room that knows what is on the mind.
-const WORKING_MEMORY: RegionName = "working_memory";
+const WORKING_MEMORY: RegionName = rooms::WORKING_MEMORY;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PrefrontalCortex {

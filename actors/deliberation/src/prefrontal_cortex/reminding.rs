@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use maxim_bus::MessageId;
 use maxim_bus::RegionName;
 use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
 use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
 use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
@@ -20,17 +21,17 @@ use super::model::{Context, PrefrontalSettings};
 use maxim_region::Pulse;
 
 /// The room of episodes.
-const EPISODES: RegionName = "hippocampus";
+const EPISODES: RegionName = rooms::HIPPOCAMPUS;
 /// The room that knows what actions lead to.
-const PREDICTIONS: RegionName = "nucleus_accumbens";
+const PREDICTIONS: RegionName = rooms::NUCLEUS_ACCUMBENS;
 /// Kinds of what is usual now that are told.
 const TYPICAL: usize = 3;
 /// The room that knows what is usual at a time.
-const TIMES: RegionName = "suprachiasmatic_nucleus";
+const TIMES: RegionName = rooms::SUPRACHIASMATIC_NUCLEUS;
 /// The room that says what the gate would make of an action, and what hurt.
-const FEAR: RegionName = "fear_agent";
+const FEAR: RegionName = rooms::FEAR_AGENT;
 /// The room of what is practised.
-const PROGRAMS: RegionName = "cerebellum";
+const PROGRAMS: RegionName = rooms::CEREBELLUM;
 /// Programs, and fears of each kind, that a thought is told.
 const PRACTISED: usize = 3;
 const FEARED: usize = 3;

@@ -13,7 +13,7 @@ use maxim_bus::signals::strain::BodyStrained;
 use maxim_bus::{RegionName, Stage};
 
 use super::{Body, DriverPlan, Hand};
-use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use maxim_tools::robot;
 
 /// Renewals in the length of a lease: the loss of a few is borne, also where half of it is for the body to come to rest.
@@ -33,6 +33,14 @@ impl BodyKeeper {
 
     fn moves(&self, tool: &str) -> bool {
         self.body.plan().driver != DriverPlan::None && robot::moves(tool)
+    }
+}
+
+impl BodyKeeper {
+    /// The room as a value, for the parts list. A body's lease is renewed on a thread that waits for nobody else.
+    pub fn room(body: Body) -> Room {
+        let placement = if body.plan().driver == DriverPlan::None { Placement::Pool } else { Placement::Own };
+        Room::acting(placement, Box::new(move || Self::new(body.clone())))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod desk;
 pub mod outside;
+mod rooms;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{RegionName, Stage};
 
 pub use desk::{Accepted, Desk, Said, Submission};
+pub use rooms::rooms;
 
 use maxim_region::{Effector, EffectorCard, Operation, Performs};
 

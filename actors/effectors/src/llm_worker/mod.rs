@@ -32,7 +32,7 @@ use serde_json::value::RawValue;
 use super::http_client::{self, Roots};
 use super::server_fault::{Fault, told};
 use maxim_language::Price;
-use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use pieces::{Pieces, Whole};
 use transport::Transport;
 
@@ -294,6 +294,13 @@ struct StreamOptions {
 fn jittered(pause: Duration, call: &ModelCall) -> Duration {
     let spread = crc32fast::hash(call.call.to_string().as_bytes()) % 1000;
     pause / 2 + pause * spread / 1000
+}
+
+impl LlmWorker {
+    /// The room as a value, for the parts list.
+    pub fn room(model: Option<ModelSource>) -> Room {
+        Room::acting(Placement::Own, Box::new(move || Self::new(model.clone())))
+    }
 }
 
 impl Effector for LlmWorker {

@@ -20,7 +20,7 @@ use super::http_client::Roots;
 use endpoint::Endpoint;
 use maxim_language::packed::PackedVector;
 use maxim_language::{Embedding, EncoderId};
-use maxim_region::{Effector, EffectorCard, Operation, Performs};
+use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 
 pub use static_model::{BadFolder, StaticModel};
 
@@ -121,6 +121,14 @@ fn packed(numbers: Vec<f32>) -> TextVector {
     let unit = Embedding::new(EncoderId::new(""), numbers);
     let PackedVector { scale, steps } = PackedVector::of(&unit);
     TextVector { scale, steps }
+}
+
+impl TextEncoder {
+    /// The room as a value, for the parts list. A folder's model is read and used on the room's own thread.
+    pub fn room(source: Option<EncoderSource>) -> Room {
+        let placement = if source.is_some() { Placement::Own } else { Placement::Pool };
+        Room::acting(placement, Box::new(move || Self::new(source.clone())))
+    }
 }
 
 impl Effector for TextEncoder {

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use maxim_bus::RegionName;
 use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
 use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::HurtRecalled;
@@ -17,9 +18,9 @@ use maxim_region::{Hears, Pulse};
 /// How long experience is asked; without an answer the deterministic verdict stands.
 const PREDICTION: SignedDuration = SignedDuration::from_millis(500);
 /// The room that is asked.
-const PREDICTOR: RegionName = "nucleus_accumbens";
+const PREDICTOR: RegionName = rooms::NUCLEUS_ACCUMBENS;
 /// The room that is asked how often similar contexts went wrong.
-const BRIDGE: RegionName = "fear_bridge";
+const BRIDGE: RegionName = rooms::FEAR_BRIDGE;
 
 impl FearAgent {
     /// Experience is asked about what hurt before; the rest is clear.

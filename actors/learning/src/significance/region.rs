@@ -43,7 +43,7 @@ const HALF_ASSOCIATED: f64 = 1.0;
 /// How long the hippocampus may take to answer.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
 /// The room that knows what episodes are associated with.
-const EPISODES: RegionName = "hippocampus";
+const EPISODES: RegionName = rooms::HIPPOCAMPUS;
 /// A smaller change of the weights isn't told.
 const WORTH_TELLING: f64 = 0.05;
 

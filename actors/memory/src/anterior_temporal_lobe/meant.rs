@@ -4,6 +4,7 @@
 use jiff::SignedDuration;
 use maxim_bus::MessageId;
 use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
 use maxim_bus::signals::concepts::{ConceptsFound, FindConcepts};
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::similarity::{Situation, SituationsStored};
@@ -11,8 +12,7 @@ use maxim_bus::signals::similarity::{Situation, SituationsStored};
 use super::find::Meant;
 use super::model::{SemanticMemory, concept_number};
 use super::region::{AnteriorTemporalLobe, AtlEvent};
-use crate::entorhinal_cortex::EntorhinalCortex;
-use maxim_region::{Hears, Pulse, Region, Waiting};
+use maxim_region::{Hears, Pulse, Waiting};
 
 /// Concepts from before the entorhinal cortex was told of them that it hears of in one step.
 const TOLD_A_STEP: usize = 64;
@@ -24,7 +24,7 @@ const PATIENCE: SignedDuration = SignedDuration::from_millis(900);
 /// A concept as it can be compared with episodes: what is said of it is its text, and it is an object of its name.
 pub(super) fn situation(concept: &SemanticMemory) -> Situation {
     Situation {
-        layer: AnteriorTemporalLobe::NAME.into(),
+        layer: rooms::ANTERIOR_TEMPORAL_LOBE.into(),
         id: concept.id.clone(),
         at: concept.created,
         text: concept.embedding_text(),
@@ -63,8 +63,8 @@ impl AnteriorTemporalLobe {
         let (Some(text), Some(pondered)) = (text.filter(|_| pulse.settings().asks_meaning), waiting) else {
             return false;
         };
-        let find = FindMeant { text: text.into(), layer: Self::NAME.into(), limit: MEANT };
-        let asked = pulse.ask(EntorhinalCortex::NAME, find);
+        let find = FindMeant { text: text.into(), layer: rooms::ANTERIOR_TEMPORAL_LOBE.into(), limit: MEANT };
+        let asked = pulse.ask(rooms::ENTORHINAL_CORTEX, find);
         pulse.keep(AtlEvent::Pondered { asked, pondered: Box::new(pondered) });
         true
     }

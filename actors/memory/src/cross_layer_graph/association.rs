@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{
     AssociatedRecalled, ConceptShown, ConceptsFound, EpisodesFetched, FetchEpisodes, FindConcepts, KnowledgeEntry,
@@ -14,10 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::region::{CrossLayerGraph, GraphEvent};
 use super::wave::Wave;
-use crate::angular_gyrus::AngularGyrus;
-use crate::anterior_temporal_lobe::AnteriorTemporalLobe;
-use crate::hippocampus::Hippocampus;
-use maxim_region::{Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse};
 
 /// Results of a layer if nothing is said.
 const DEFAULT_LIMIT: usize = 5;
@@ -137,7 +135,7 @@ impl CrossLayerGraph {
         let id = cause.id;
         if let Some(concept) = &asked.concept_id {
             let find = FindConcepts { concept_id: Some(concept.clone()), limit: 1, ..FindConcepts::default() };
-            let question = pulse.ask(AnteriorTemporalLobe::NAME, find);
+            let question = pulse.ask(rooms::ANTERIOR_TEMPORAL_LOBE, find);
             open.waiting.push((question, Layer::Atl));
             open.unproven = Some(question);
         }
@@ -146,10 +144,10 @@ impl CrossLayerGraph {
                 let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
                 let recall =
                     RecallEpisodes { filter, except: None, thought: false, waits: true, until: Some(open.due) };
-                let episodes = pulse.ask(Hippocampus::NAME, recall);
+                let episodes = pulse.ask(rooms::HIPPOCAMPUS, recall);
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
-                let concepts = pulse.ask(AnteriorTemporalLobe::NAME, find);
-                let measured = pulse.ask(AngularGyrus::NAME, RecallKnowledge { text: text.into(), limit: SEEDS });
+                let concepts = pulse.ask(rooms::ANTERIOR_TEMPORAL_LOBE, find);
+                let measured = pulse.ask(rooms::ANGULAR_GYRUS, RecallKnowledge { text: text.into(), limit: SEEDS });
                 let asked = [(episodes, Layer::Hippocampus), (concepts, Layer::Atl), (measured, Layer::AngularGyrus)];
                 open.waiting.extend(asked);
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
@@ -158,7 +156,7 @@ impl CrossLayerGraph {
                 let filter = EpisodeFilter { limit: SEEDS, ..open.only.clone().unwrap_or_default() };
                 let recall =
                     RecallEpisodes { filter, except: None, thought: false, waits: true, until: Some(open.due) };
-                open.waiting.push((pulse.ask(Hippocampus::NAME, recall), Layer::Hippocampus));
+                open.waiting.push((pulse.ask(rooms::HIPPOCAMPUS, recall), Layer::Hippocampus));
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
             None if !open.waiting.is_empty() => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
@@ -180,7 +178,7 @@ impl CrossLayerGraph {
         while let Some(wave) = open.wave.as_mut().filter(|wave| !wave.is_over()) {
             let episodes = wave.episodes();
             if !episodes.is_empty() && !is_silent {
-                let question = pulse.ask(Hippocampus::NAME, FollowAssociations { ids: episodes });
+                let question = pulse.ask(rooms::HIPPOCAMPUS, FollowAssociations { ids: episodes });
                 open.waiting.push((question, Layer::Hippocampus));
                 open.due = pulse.now().later(pulse.settings().deadline);
                 return pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
@@ -201,12 +199,12 @@ impl CrossLayerGraph {
         };
         let episodes = ids(Layer::Hippocampus);
         if !episodes.is_empty() {
-            let question = pulse.ask(Hippocampus::NAME, FetchEpisodes { ids: episodes, only: open.only.clone() });
+            let question = pulse.ask(rooms::HIPPOCAMPUS, FetchEpisodes { ids: episodes, only: open.only.clone() });
             open.waiting.push((question, Layer::Hippocampus));
         }
         for concept_id in ids(Layer::Atl) {
             let find = FindConcepts { concept_id: Some(concept_id), limit: 1, ..FindConcepts::default() };
-            open.waiting.push((pulse.ask(AnteriorTemporalLobe::NAME, find), Layer::Atl));
+            open.waiting.push((pulse.ask(rooms::ANTERIOR_TEMPORAL_LOBE, find), Layer::Atl));
         }
         let others = |found: &&LayerActivation| !matches!(found.layer, Layer::Hippocampus | Layer::Atl);
         open.answer.others = reached.iter().filter(others).cloned().collect();

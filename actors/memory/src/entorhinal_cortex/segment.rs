@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::situation_index::{Row, SituationIndex};
-use crate::hippocampus::packing::{DamagedSegment, Packer, Unpacker};
+use crate::packing::{DamagedSegment, Packer, Unpacker};
 
 const KIND: [u8; 4] = *b"MXE2";
 /// Segments of the format before, which held no times: their records are read instead.

@@ -3,6 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::sleep::SessionEnded;
 use maxim_bus::signals::thought::{SurveyTurns, TurnsSurveyed};
@@ -16,7 +17,7 @@ use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
 /// The room that owns turns.
-const TURNS: RegionName = "habit";
+const TURNS: RegionName = rooms::HABIT;
 /// How long a turn may take to be with that room again: longer than all deadlines before it.
 const TAKEN_UP: SignedDuration = SignedDuration::from_mins(1);
 /// A turn that has been open for so long won't end any more.

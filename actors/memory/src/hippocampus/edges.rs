@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::packing::{DamagedSegment, Packer, Unpacker, put_varint, take_varint};
+use crate::packing::{DamagedSegment, Packer, Unpacker, put_varint, take_varint};
 
 /// Episodes whose edges are kept in one record once they are sealed.
 pub const BLOCK: u32 = 512;

@@ -28,5 +28,4 @@ mod tests;
 pub mod text_index;
 mod upkeep;
 
-pub use super::packing;
 pub use region::{Hippocampus, HippocampusSettings};

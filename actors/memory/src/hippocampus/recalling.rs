@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use maxim_bus::clock::Reckoned;
+use maxim_bus::rooms;
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodesCounted, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via,
@@ -17,9 +18,8 @@ use super::records::{episode_key, id_key};
 use super::region::Hippocampus;
 use super::spreading::Spreading;
 use super::text_index::{By, Meant, Query};
-use crate::entorhinal_cortex::EntorhinalCortex;
 use maxim_language::{clipped, words};
-use maxim_region::{Hears, Pulse, Region, Waiting};
+use maxim_region::{Hears, Pulse, Waiting};
 
 /// Characters of an episode's text that a recalled line carries.
 pub(super) const CLIP: usize = 600;
@@ -201,7 +201,7 @@ impl Hippocampus {
         let waiting = Waiting::heard(pulse, pulse.now().later(PATIENCE), question.clone());
         let (Some(text), Some(pondered)) = (text.filter(|_| wants), waiting) else { return false };
         let find = FindMeant { text: text.into(), layer: similarity::EPISODES.into(), limit: MEANT };
-        let asked = pulse.ask(EntorhinalCortex::NAME, find);
+        let asked = pulse.ask(rooms::ENTORHINAL_CORTEX, find);
         pulse.keep(HippocampusEvent::Pondered { asked, pondered: Box::new(pondered) });
         true
     }

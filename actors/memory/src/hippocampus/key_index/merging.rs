@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::block::{self, Block, pack};
 use super::{KeyIndex, SEGMENT_DOCUMENTS};
-use crate::hippocampus::packing::DamagedSegment;
 use crate::hippocampus::text_index::MERGE_FACTOR;
+use crate::packing::DamagedSegment;
 
 impl KeyIndex {
     /// The first run of small neighbouring blocks.

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use maxim_bus::signals::recall::EpisodeFilter;
 
 use super::model::EpisodicMemory;
-use super::packing::DamagedSegment;
 use super::text_index::{HELD_OPEN, NotIndexed, SEGMENT_DOCUMENTS};
+use crate::packing::DamagedSegment;
 use block::{Block, Place, pack};
 use filter::{Field, Wanted, success_key};
 pub use kindred::{Compared, Likeness};

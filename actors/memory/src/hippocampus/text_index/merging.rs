@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::segment::{Draft, Row, Segment, Term};
 use super::tail::Posting;
 use super::{MERGE_FACTOR, SEGMENT_DOCUMENTS, TextIndex};
-use crate::hippocampus::packing::DamagedSegment;
+use crate::packing::DamagedSegment;
 
 /// A merge under way.
 #[derive(Debug)]

@@ -41,7 +41,7 @@ pub use statement::Statement;
 use vectors::Kept;
 pub use vectors::{Reading, places_with};
 
-use super::packing::DamagedSegment;
+use crate::packing::DamagedSegment;
 use forms::Forms;
 use gather::Scratch;
 use maxim_language::packed::PackedVector;

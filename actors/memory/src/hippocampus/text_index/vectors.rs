@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::hippocampus::packing::{DamagedSegment, Packer, Unpacker, read_u32};
+use crate::packing::{DamagedSegment, Packer, Unpacker, read_u32};
 use maxim_language::packed::{PackedVector, dot_bytes};
 use maxim_language::{Encoder, EncoderId};
 

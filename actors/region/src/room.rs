@@ -1,0 +1,109 @@
+//! A room as a value: its line of the parts list, and how it takes its place in an agent.
+//!
+//! The constructors are generic, and are called once for each room in the room's own crate (by [`wiring!`](crate::wiring) for a
+//! region). So a room's shell, serde and stepper are compiled there, and not where agents are put together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use maxim_bus::{AgentId, BusBuilder, RegionName, Stage};
+use maxim_store::{AgentStore, Frozen, StoreError};
+
+use crate::{
+    Effector, EffectorPost, EffectorStepper, Frame, Heart, Listed, Placement, Post, Region, RegionStepper, Stepper,
+    Supervision, Ward, WardKind, Wire, state_of, woken_by,
+};
+
+/// A line of the parts list.
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub name: RegionName,
+    pub stage: Stage,
+    pub kind: WardKind,
+    pub hears: Vec<Wire>,
+    pub says: Vec<Wire>,
+    /// Reads its state out of a store, to compare two lives. None for an effector, which has no state.
+    pub state: Option<StateOf>,
+}
+
+/// Reads a region's state out of an agent's store.
+pub type StateOf = fn(&AgentStore) -> Result<serde_json::Value, StoreError>;
+
+/// The records that a region is woken by, read with its settings.
+pub type Waking = Box<dyn Fn(&Frozen, &AgentId) -> Result<Vec<Listed>, String> + Send>;
+
+/// A room that is ready to run, by its own actor or step by step.
+pub struct Seated {
+    pub ward: Arc<dyn Ward>,
+    pub placement: Placement,
+    pub stepper: Box<dyn Stepper>,
+}
+
+/// Takes the room's place in a frame.
+pub type Seating = Box<dyn FnOnce(&Frame, &Arc<Supervision>) -> Seated>;
+
+/// A room whose wires are laid.
+pub struct Wired {
+    /// None for an effector.
+    pub waking: Option<Waking>,
+    pub seating: Seating,
+}
+
+type Wiring = Box<dyn FnOnce(&mut BusBuilder, Duration) -> Wired>;
+
+/// A room that isn't part of an agent yet.
+pub struct Room {
+    pub part: Part,
+    wiring: Wiring,
+}
+
+impl Room {
+    /// A room that decides.
+    pub fn deciding<R: Region>(placement: Placement, settings: R::Settings) -> Self {
+        let card = R::card();
+        let (hears, says) = (card.heard().collect(), card.emitted().collect());
+        let kind = WardKind::Region;
+        let part = Part { name: R::NAME, stage: R::STAGE, kind, hears, says, state: Some(state::<R>) };
+        let wiring: Wiring = Box::new(move |bus, deadline| {
+            let inbox = card.enter(bus);
+            let settings = Arc::new(settings);
+            let as_set = Arc::clone(&settings);
+            let waking: Waking = Box::new(move |frozen, agent| woken_by::<R>(frozen, agent, &as_set));
+            let seating: Seating = Box::new(move |frame, supervision| {
+                let heart = Arc::new(Heart::new(R::NAME, kind, deadline));
+                let post = Post::new(frame.clone(), inbox, card, settings, heart, Arc::clone(supervision));
+                Seated { ward: Arc::new(Arc::clone(&post)), placement, stepper: Box::new(RegionStepper::new(post)) }
+            });
+            Wired { waking: Some(waking), seating }
+        });
+        Self { part, wiring }
+    }
+
+    /// A room that acts; `make` gives a fresh value of it at each restart.
+    pub fn acting<E: Effector>(placement: Placement, make: Box<dyn Fn() -> E + Send + Sync>) -> Self {
+        let card = E::card();
+        let kind = WardKind::Effector;
+        let (hears, says) = (card.heard().collect(), card.said().collect());
+        let part = Part { name: E::NAME, stage: E::STAGE, kind, hears, says, state: None };
+        let wiring: Wiring = Box::new(move |bus, deadline| {
+            let inbox = card.enter(bus);
+            let seating: Seating = Box::new(move |frame, supervision| {
+                let heart = Arc::new(Heart::new(E::NAME, kind, deadline));
+                let post = EffectorPost::new(frame.clone(), inbox, card, heart, Arc::clone(supervision), make);
+                Seated { ward: Arc::new(Arc::clone(&post)), placement, stepper: Box::new(EffectorStepper::new(post)) }
+            });
+            Wired { waking: None, seating }
+        });
+        Self { part, wiring }
+    }
+
+    /// Lays its wires. `deadline` is how long it may be busy with one message.
+    pub fn wire(self, bus: &mut BusBuilder, deadline: Duration) -> Wired {
+        (self.wiring)(bus, deadline)
+    }
+}
+
+fn state<R: Region>(store: &AgentStore) -> Result<serde_json::Value, StoreError> {
+    let state = state_of::<R>(store.id(), store)?;
+    Ok(serde_json::to_value(state).unwrap_or_default()) // what stands in the store as JSON is JSON
+}
