@@ -11,7 +11,7 @@ use crate::standard_error;
 /// Logging that could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    #[error("MAXIM_LOG={filter:?} is no filter ({why}); write a level, or targets such as info,maxim_actors=debug")]
+    #[error("MAXIM_LOG={filter:?} is no filter ({why}); write a level, or targets such as info,maxim_memory=debug")]
     BadFilter { filter: String, why: String },
     #[error("logging has begun already; call this once a process")]
     Twice,

@@ -29,7 +29,7 @@ fn case() -> Option<(EngineKind, PathBuf)> {
 
 /// Runs a test of this module again, alone in a process, as `through` starts it; what it said.
 fn again(test: &str, through: &[&str], engine: EngineKind, folder: &Path) -> String {
-    let (program, test) = (std::env::current_exe().expect("this program"), format!("store::tests::refused::{test}"));
+    let (program, test) = (std::env::current_exe().expect("this program"), format!("tests::refused::{test}"));
     let mut command = match through.split_first() {
         Some((first, rest)) => {
             let mut command = Command::new(first);

@@ -23,7 +23,7 @@ fn alone(test: &str, case: impl Fn(EngineKind)) {
         Ok("redb") => case(EngineKind::Redb),
         _ => {
             for kind in ["sled", "redb"] {
-                let test = format!("store::tests::unsynced::{test}");
+                let test = format!("tests::unsynced::{test}");
                 let program = std::env::current_exe().expect("this program");
                 let mut command = Command::new(program);
                 let ran = command.args(["--exact", &test, "--nocapture"]).env(CASE, kind).output().expect("it runs");
