@@ -20,6 +20,7 @@ mod cut;
 mod deliberation;
 mod encoder;
 mod energy;
+mod examples;
 mod fear;
 mod fear_curve;
 mod forgetting;
