@@ -100,7 +100,7 @@ pub fn run() -> anyhow::Result<String> {
     Ok(told)
 }
 
-pub fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<()> {
     print!("{}", run()?);
     Ok(())
 }

@@ -66,7 +66,7 @@ fn pass(all: &mut Population, time: Duration) -> anyhow::Result<()> {
     all.pass(time).into_iter().next().map_or(Ok(()), |error| Err(error.into()))
 }
 
-pub fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<()> {
     print!("{}", run()?);
     Ok(())
 }

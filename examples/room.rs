@@ -99,7 +99,7 @@ pub fn run() -> anyhow::Result<String> {
     })
 }
 
-pub fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<()> {
     print!("{}", run()?);
     Ok(())
 }

@@ -82,7 +82,7 @@ fn say(agent: &mut Agent, clock: &VirtualClock, words: &str) -> anyhow::Result<S
     }
 }
 
-pub fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<()> {
     print!("{}", run()?);
     Ok(())
 }

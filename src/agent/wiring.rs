@@ -10,7 +10,7 @@ use maxim_bus::{Policy, RegionName, Signal, Stage};
 use super::{AgentSettings, Kit, Part, anatomy};
 
 /// Widest cell of a list of names, in characters.
-const CELL: usize = 58;
+const CELL: usize = 50;
 
 /// Stages in the order of a percept, each with its question.
 const STAGES: [(Stage, &str, &str); 9] = [
@@ -161,7 +161,7 @@ fn wrapped(names: impl Iterator<Item = String>) -> Vec<String> {
     lines
 }
 
-/// A table of Markdown, where a long cell goes on in rows without a name. Columns line up in the source too.
+/// A table of Markdown, where a long cell goes on in rows without a name. Columns line up in the source too, but for the last.
 struct Grid {
     rows: Vec<Vec<String>>,
 }
@@ -184,13 +184,16 @@ impl Grid {
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let mut text = String::new();
         for (at, row) in self.rows.iter().enumerate() {
-            let cells = row.iter().zip(&widths).map(|(cell, width)| {
-                let gap = width - cell.chars().count();
+            let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+                let gap = if column + 1 < columns { width - cell.chars().count() } else { 0 };
                 format!(" {cell}{} ", " ".repeat(gap))
             });
             let _ = writeln!(text, "|{}|", cells.collect::<Vec<_>>().join("|"));
             if at == 0 {
-                let rules = widths.iter().map(|width| "-".repeat(width + 2));
+                let rules = widths.iter().enumerate().map(|(column, width)| match column + 1 < columns {
+                    true => "-".repeat(width + 2),
+                    false => "---".into(),
+                });
                 let _ = writeln!(text, "|{}|", rules.collect::<Vec<_>>().join("|"));
             }
         }
@@ -204,10 +207,11 @@ mod tests {
 
     #[test]
     fn a_long_list_is_wrapped_and_goes_on_below() {
-        let names = ["a".repeat(30), "b".repeat(26), "c".into()];
-        assert_eq!(wrapped(names.into_iter()), [format!("{}, {}", "a".repeat(30), "b".repeat(26)) + ",", "c".into()]);
+        let names = ["a".repeat(30), "b".repeat(CELL - 32), "c".into()];
+        let [a, b, c] = names.clone();
+        assert_eq!(wrapped(names.into_iter()), [format!("{a}, {b},"), c]);
         let mut table = Grid::new(&["room", "hears"]);
         table.row(&[vec!["x".into()], vec!["one,".into(), "two".into()]]);
-        assert_eq!(table.show(), "| room | hears |\n|------|-------|\n| x    | one,  |\n|      | two   |\n");
+        assert_eq!(table.show(), "| room | hears |\n|------|---|\n| x    | one, |\n|      | two |\n");
     }
 }

@@ -1,11 +1,15 @@
 //! The examples run to their end, and print what they promise.
 
+#[allow(dead_code)] // its `main` prints what `run` gives
 #[path = "../../examples/agent.rs"]
 mod agent;
+#[allow(dead_code)] // its `main` prints what `run` gives
 #[path = "../../examples/population.rs"]
 mod population;
+#[allow(dead_code)] // its `main` prints what `run` gives
 #[path = "../../examples/room.rs"]
 mod room;
+#[allow(dead_code)] // its `main` prints what `run` gives
 #[path = "../../examples/tool.rs"]
 mod tool;
 

@@ -5,6 +5,7 @@ mod common;
 
 mod acting;
 mod anatomy;
+mod architecture;
 mod asked;
 mod attention;
 mod body;
