@@ -55,7 +55,7 @@ fn say(all: &mut Population, id: &AgentId, words: &str) -> anyhow::Result<String
     let mut ended = desk.turn(accepted.try_recv()?.map_err(anyhow::Error::msg)?.percept);
     for _ in 0..600 {
         if let Ok(ended) = ended.try_recv() {
-            return Ok(ended.map_err(anyhow::Error::msg)?.reply.context("the turn ended without a reply")?);
+            return ended.map_err(anyhow::Error::msg)?.reply.context("the turn ended without a reply");
         }
         pass(all, Duration::from_millis(100))?;
     }

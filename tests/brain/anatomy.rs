@@ -111,3 +111,14 @@ fn every_signal_is_drawn_with_both_of_its_ends() {
         assert!(!line.said_by.is_empty() && !line.heard_by.is_empty(), "{line:?}");
     }
 }
+
+#[test]
+fn every_room_has_its_line_in_the_rooms_readme() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("actors/README.md");
+    let text = std::fs::read_to_string(path).expect("actors/README.md is read");
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    for part in Bench::new().agent.parts.iter() {
+        let named = format!("`{}`", part.name);
+        assert!(lines.iter().any(|line| line.contains(&named)), "actors/README.md has no line for {named}");
+    }
+}

@@ -19,6 +19,6 @@ fn rooms_and_signals_are_told_without_a_daemon_and_a_wrong_name_gets_the_nearest
     assert!(hears("nucleus_accumbens", false) && hears("habit", true), "{result}");
     assert!(result["said_by"].as_array().is_some_and(|said_by| said_by.contains(&json!("executor"))), "{result}");
     let wrong = home.run(&["rooms", "hipocampus"]);
-    assert_eq!(wrong.code, 2);
+    assert_eq!(wrong.code, Some(2));
     insta::assert_snapshot!(wrong.err, @r#"maxim: there is no room "hipocampus"; did you mean hippocampus?"#);
 }
