@@ -107,8 +107,19 @@ fn main() -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use maxim_actors::region::rig::{Rig, ear};
+    use maxim_bus::signals::percept::{Disposition, Percept};
+    use maxim_bus::units::{Novelty, Salience};
 
     use super::*;
+
+    fn said(words: &str) -> SalientPercept {
+        SalientPercept {
+            percept: Percept::from_outside("console", "anna", words.into(), false, Trust::Owner),
+            disposition: Disposition::Proceed,
+            salience: Salience::clamped(0.9),
+            novelty: Novelty::clamped(0.5),
+        }
+    }
 
     #[test]
     fn the_law_reads_words_and_not_letters() {
@@ -116,12 +127,17 @@ mod tests {
         assert!(!is_polite("fetch the pleased cat"));
     }
 
+    /// The rig holds one room, its store and a clock. What the room says lands in its ear.
     #[test]
-    fn the_room_is_the_same_after_a_crash() {
+    fn what_it_counted_is_there_after_a_crash() {
         let mut rig: Rig<Politeness> = Rig::new((), ear::<StatsReported>);
-        rig.send(ReportStats {});
+        rig.send(said("please come"));
+        rig.send(said("go"));
         let before = rig.state_hash();
         rig.crash();
         assert_eq!(rig.state_hash(), before);
+        rig.send(ReportStats {});
+        let told = rig.heard::<StatsReported>();
+        assert_eq!(told.last().map(|stats| &stats.counts), Some(&json!({ "requests": 2, "polite": 1 })));
     }
 }
