@@ -24,10 +24,10 @@ lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets --locked -- -D warnings
 
-# Write all generated files anew: wiring, sample configuration, bounds
+# Write all generated files anew: wiring, sample configuration, guide, bounds
 bless:
     UPDATE_WIRING=1 cargo test --locked --test brain -- the_page_of_the_wiring
-    UPDATE_SAMPLE=1 cargo test --locked --lib -- the_shipped_sample
+    UPDATE_SAMPLE=1 UPDATE_GUIDE=1 cargo test --locked --lib -- the_shipped_sample reference
     BOUNDS_UPDATE=1 cargo test --locked -p maxim-bus --lib -- the_document_is_the_table
 
 # The crates' own pages; a broken link is an error
