@@ -165,6 +165,9 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     outside::<Discord>(kit, settings);
     outside::<Email>(kit, settings);
 
+    // Rooms that the anatomy doesn't know
+    settings.own_rooms.iter().for_each(|room| room(kit));
+
     // Looking inward: asks every room above that reports stats.
     let mut rooms = hearing(kit, "ReportStats");
     // A brain that only remembers runs none of these.

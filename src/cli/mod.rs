@@ -34,6 +34,7 @@ mod queries;
 mod recall;
 mod replay;
 mod restore;
+mod rooms;
 mod run;
 mod scenario;
 mod send;
@@ -115,6 +116,7 @@ pub enum Command {
     Sim(sim::SimArgs),
     Nac(doors::NacArgs),
     Prompt(prompt::PromptArgs),
+    Rooms(rooms::RoomsArgs),
     Tools(tools::ToolsArgs),
     Machines(machines::MachinesArgs),
     Mcp(mcp::McpArgs),
@@ -154,6 +156,7 @@ impl Command {
             Self::Sim(args) => args.run(out),
             Self::Nac(args) => args.run(),
             Self::Prompt(args) => args.run(global, out),
+            Self::Rooms(args) => args.run(out),
             Self::Tools(args) => args.run(global, out),
             Self::Machines(args) => args.run(global, out),
             Self::Mcp(args) => args.run(global),

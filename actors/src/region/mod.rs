@@ -19,7 +19,6 @@ mod shedding;
 mod sources;
 mod stepper;
 mod supervision;
-pub mod template;
 pub mod thin;
 mod waiting;
 mod watchdog;

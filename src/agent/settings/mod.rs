@@ -40,13 +40,13 @@ use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::perception::stop_phrase::StopGrammar;
-use maxim_actors::region::SupervisionSettings;
+use maxim_actors::region::{Placement, Region, SupervisionSettings};
 use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
 
 use super::models::{budget, encoder_source, model_source, money_limits, prices, token_counter};
-use super::{channels, tool_servers};
+use super::{Kit, channels, tool_servers};
 use crate::config::{self, Fault, Settings};
 
 pub use laws::Laws;
@@ -102,7 +102,12 @@ pub struct AgentSettings {
     pub angular_gyrus: GyrusSettings,
     pub tool_index: ToolIndexSettings,
     pub introspector: IntrospectorSettings,
+    /// Rooms beside those of the anatomy; see [`AgentSettings::with_room`].
+    pub own_rooms: Vec<OwnRoom>,
 }
+
+/// Puts a room of an embedding program into the kit.
+pub type OwnRoom = Arc<dyn Fn(&mut Kit) + Send + Sync>;
 
 /// Settings that can't be made.
 #[derive(Debug, thiserror::Error)]
@@ -454,8 +459,20 @@ impl AgentSettings {
             },
             registry,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
+            own_rooms: Vec::new(),
         };
         Ok(rooms.embodied(body))
+    }
+
+    /// With one more room, for programs that embed an agent. It is wired, supervised and restarted as any other, and
+    /// `system_stats` asks it when it hears `ReportStats`. A recording doesn't hold it, so a replay lacks it.
+    #[must_use]
+    pub fn with_room<R: Region>(mut self, placement: Placement, settings: R::Settings) -> Self
+    where
+        R::Settings: Clone,
+    {
+        self.own_rooms.push(Arc::new(move |kit| kit.region::<R>(placement, settings.clone())));
+        self
     }
 
     /// With these files as its own.
