@@ -32,6 +32,8 @@ mod preempt;
 mod prompt;
 mod queries;
 mod recall;
+#[cfg(test)]
+mod reference;
 mod replay;
 mod restore;
 mod run;
