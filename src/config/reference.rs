@@ -30,7 +30,11 @@ fn write_section(text: &mut String, section: &Section, name: &str) {
     let _ = write!(text, "\n## `[{name}]`\n\n{}\n\n", section.about());
     text.push_str("| key | meaning | takes | default |\n|---|---|---|---|\n");
     for field in section.fields {
-        let unit = if field.unit.is_empty() { String::new() } else { format!("; unit: {}", field.unit) };
+        let unit = if field.unit.is_empty() || matches!(field.shape, Shape::Span { .. } | Shape::Size { .. }) {
+            String::new()
+        } else {
+            format!("; unit: {}", field.unit)
+        };
         let takes = format!("{}{unit}", field.shape.takes());
         let _ =
             writeln!(text, "| `{}` | {} | {} | {} |", field.name, cell(&field.meaning()), cell(&takes), default(field));
