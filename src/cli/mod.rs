@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Splits at blanks outside of double quotes.
-    fn words(line: &str) -> Vec<String> {
+    pub(super) fn words(line: &str) -> Vec<String> {
         let quoted = line.split('"').enumerate();
         quoted
             .flat_map(|(place, part)| match place % 2 {

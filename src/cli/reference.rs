@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use clap::{Arg, Command, CommandFactory};
+use clap::error::ErrorKind;
+use clap::{Arg, Command, CommandFactory, Parser};
 
 use super::Cli;
-use crate::guide::{cell, holds};
+use crate::guide::{cell, code, holds};
 
 const HEAD: &str = "\
 # Commands
@@ -98,4 +99,23 @@ fn escaped(text: &str) -> String {
 #[test]
 fn the_guides_page_of_the_commands_is_what_the_program_takes() {
     holds("commands.md", &page());
+}
+
+#[test]
+fn every_command_that_the_documents_show_is_valid() {
+    let mut shown = 0;
+    for (file, piece) in code() {
+        let piece = piece.trim_start_matches("$ ").trim_start_matches("target/release/");
+        // What is left out, and what stands for any command, can't be read.
+        let is_command = piece.starts_with("maxim ") && !piece.contains(['…', '|', ':']) && !piece.contains("COMMAND");
+        let line = piece.split(" > ").next().unwrap_or(piece);
+        if !is_command || file.ends_with("/commands.md") {
+            continue;
+        }
+        let error = Cli::try_parse_from(super::tests::words(line)).err().map(|error| error.kind());
+        let wrong = [ErrorKind::InvalidSubcommand, ErrorKind::UnknownArgument, ErrorKind::InvalidValue];
+        assert!(error.is_none_or(|kind| !wrong.contains(&kind)), "{file} shows `{piece}`: {error:?}");
+        shown += 1;
+    }
+    assert!(shown > 60, "{shown} commands were found in the documents");
 }

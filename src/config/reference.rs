@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::shape::to_toml;
-use super::{Field, Section, Shape, TOOL_SERVER, sections};
-use crate::guide::{cell, holds};
+use super::{Field, Section, Shape, TOOL_SERVER, find, sections};
+use crate::guide::{cell, code, holds};
 
 const HEAD: &str = "\
 # Configuration
@@ -51,4 +51,23 @@ fn default(field: &Field) -> String {
 #[test]
 fn the_guides_page_of_the_configuration_is_what_the_program_reads() {
     holds("configuration.md", &page());
+}
+
+#[test]
+fn every_key_that_the_documents_name_exists() {
+    let is_word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let mut named = 0;
+    for (file, piece) in code() {
+        let key = piece.split([' ', '=']).next().unwrap_or_default();
+        let Some((section, name)) = key.split_once('.').filter(|(section, name)| is_word(section) && is_word(name))
+        else {
+            continue;
+        };
+        // Files are named alike: `latch.json`, `lamp.yaml`.
+        if sections().any(|known| known.name == section) && !["toml", "rs", "md"].contains(&name) {
+            assert!(find(key).is_some(), "{file} names {key}, which is no key");
+            named += 1;
+        }
+    }
+    assert!(named > 30, "{named} keys were found in the documents");
 }
