@@ -206,6 +206,13 @@ fn no_document_is_longer_than_people_read() {
 }
 
 #[test]
+fn the_readme_says_how_to_run_and_how_to_test() {
+    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).expect("the README");
+    let commands: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("    cargo ")).collect();
+    assert_eq!(commands, ["run --release -- run", "test --workspace --locked"], "tools read them there");
+}
+
+#[test]
 fn no_link_of_a_document_is_broken() {
     let mut faults = Vec::new();
     let mut followed = 0;
