@@ -15,6 +15,8 @@ pub mod cli;
 pub mod config;
 pub mod daemon;
 pub mod data_folder;
+#[cfg(test)]
+mod guide;
 pub mod http;
 mod loopback;
 mod machines;

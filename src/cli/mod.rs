@@ -32,6 +32,8 @@ mod preempt;
 mod prompt;
 mod queries;
 mod recall;
+#[cfg(test)]
+mod reference;
 mod replay;
 mod restore;
 mod rooms;
@@ -232,7 +234,7 @@ mod tests {
     }
 
     /// Splits at blanks outside of double quotes.
-    fn words(line: &str) -> Vec<String> {
+    pub(super) fn words(line: &str) -> Vec<String> {
         let quoted = line.split('"').enumerate();
         quoted
             .flat_map(|(place, part)| match place % 2 {

@@ -29,6 +29,8 @@ mod memory;
 mod nats;
 mod places;
 mod recorder;
+#[cfg(test)]
+mod reference;
 mod regions;
 mod sample;
 mod secret;
