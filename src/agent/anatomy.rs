@@ -132,6 +132,9 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
         kit.add(channel);
     }
 
+    // Rooms that the anatomy doesn't know
+    settings.own_rooms.iter().for_each(|room| kit.add(room()));
+
     // Looking inward: asks every room above that reports stats.
     let mut rooms = hearing(kit, "ReportStats");
     // A brain that only remembers runs none of these.

@@ -38,7 +38,7 @@ impl Containment {
             UseBubblewrap::Auto => look().map_or_else(Found::Unusable, Found::Used),
             UseBubblewrap::Require => look().map(Found::Used).map_err(|why| {
                 let fix =
-                    "install bubblewrap and allow namespaces (the runbook in deploy/ says how), or set it to auto";
+                    "install bubblewrap and allow namespaces (deploy/guide/src/sandbox.md says how), or set it to auto";
                 Fault::new("tools.bubblewrap", format!("tools.bubblewrap is require, but {why}"), fix)
             })?,
         };
@@ -66,7 +66,7 @@ impl Containment {
             Found::Off => (true, "bubblewrap: not used, because tools.bubblewrap is off".into()),
             Found::Unusable(why) => (
                 false,
-                format!("bubblewrap: {why}. Child processes can see the names of files and other processes; the runbook in deploy/ says how to allow it"),
+                format!("bubblewrap: {why}. Child processes can see the names of files and other processes; deploy/guide/src/sandbox.md says how to allow it"),
             ),
         });
         lines

@@ -8,6 +8,7 @@ mod models;
 pub mod population;
 mod settings;
 pub mod tool_servers;
+pub mod wiring;
 
 use std::sync::Arc;
 

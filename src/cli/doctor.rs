@@ -416,7 +416,7 @@ fn inside(status: &Value) -> Vec<Finding> {
     findings.extend(encoder_inside(&status["encoder"]));
     findings.extend(status["channels"].as_array().into_iter().flatten().filter_map(channel));
     if let Some(fault) = status["body"]["fault"].as_str() {
-        findings.push(Finding::new("body", Health::Fault, fault, "see the runbook in deploy/"));
+        findings.push(Finding::new("body", Health::Fault, fault, "see deploy/guide/src/body-and-senses.md"));
     }
     findings.extend(disk(&status["disk"]));
     if status["machines"].is_object() {
@@ -476,7 +476,7 @@ fn disk(disk: &Value) -> Vec<Finding> {
 fn channel(channel: &Value) -> Option<Finding> {
     let word = |name: &str| channel[name].as_str().unwrap_or("?");
     let name = format!("channels.{}", word("name"));
-    let fix = "correct its section of the configuration; the runbook in deploy/ says what errors mean";
+    let fix = "correct its section of the configuration; deploy/guide/src/channels.md says what errors mean";
     match (word("state"), channel["why"].as_str()) {
         ("unconfigured", _) => None,
         ("up", None) => Some(Finding::ok(&name, format!("up, {}", word("reached_by")))),

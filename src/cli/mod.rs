@@ -32,8 +32,11 @@ mod preempt;
 mod prompt;
 mod queries;
 mod recall;
+#[cfg(test)]
+mod reference;
 mod replay;
 mod restore;
+mod rooms;
 mod run;
 mod scenario;
 mod send;
@@ -115,6 +118,7 @@ pub enum Command {
     Sim(sim::SimArgs),
     Nac(doors::NacArgs),
     Prompt(prompt::PromptArgs),
+    Rooms(rooms::RoomsArgs),
     Tools(tools::ToolsArgs),
     Machines(machines::MachinesArgs),
     Mcp(mcp::McpArgs),
@@ -154,6 +158,7 @@ impl Command {
             Self::Sim(args) => args.run(out),
             Self::Nac(args) => args.run(),
             Self::Prompt(args) => args.run(global, out),
+            Self::Rooms(args) => args.run(out),
             Self::Tools(args) => args.run(global, out),
             Self::Machines(args) => args.run(global, out),
             Self::Mcp(args) => args.run(global),
@@ -229,7 +234,7 @@ mod tests {
     }
 
     /// Splits at blanks outside of double quotes.
-    fn words(line: &str) -> Vec<String> {
+    pub(super) fn words(line: &str) -> Vec<String> {
         let quoted = line.split('"').enumerate();
         quoted
             .flat_map(|(place, part)| match place % 2 {

@@ -4,6 +4,8 @@
 //! `--config FILE`), `MAXIM__SECTION__KEY`, flags. A key's text stands once, in its section's file: the structs, the
 //! sample file and `maxim config explain` are made from it.
 
+#![allow(rustdoc::bare_urls)] // a key's text is shown to people as it is
+
 mod agent;
 mod amounts;
 mod autonomy;
@@ -27,6 +29,8 @@ mod memory;
 mod nats;
 mod places;
 mod recorder;
+#[cfg(test)]
+mod reference;
 mod regions;
 mod sample;
 mod secret;

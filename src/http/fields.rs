@@ -106,7 +106,7 @@ impl Field {
         Ok(())
     }
 
-    fn expected(&self) -> String {
+    pub(super) fn expected(&self) -> String {
         match self.kind {
             Kind::Text | Kind::Words(_) | Kind::Spoken => "text".into(),
             Kind::Flag => "true or false".into(),

@@ -40,7 +40,7 @@ pub async fn hook(
     let Hooked { messages, answer } = line.hook(&request, now).map_err(|refused| match refused {
         HookRefused::NotHere => nothing(format!("the channel {channel} takes nothing in here")),
         HookRefused::Forged(why) => {
-            let fix = "nothing was taken; see the runbook on how the channel is set up";
+            let fix = "nothing was taken; deploy/guide/src/channels.md says how the channel is set up";
             Problem::new(StatusCode::FORBIDDEN, why, fix)
         }
         HookRefused::Stale(why) => Problem::new(StatusCode::FORBIDDEN, why, "nothing was taken; send it anew"),

@@ -1,4 +1,8 @@
 //! What a caller shows, and whether it is the owner's.
+//!
+//! An address of loopback is no identity: other accounts and the programs of tools have it too. So the owner shows the token,
+//! or the key of a page's session (`sessions.rs`). Who may use a route stands in its `Access` (`routes.rs`); a path that isn't
+//! listed is the owner's. A wrong token waits for its answer (`guesses.rs`); a right one never waits.
 
 use std::net::SocketAddr;
 

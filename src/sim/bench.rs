@@ -26,7 +26,7 @@ pub struct Workload {
     pub episodes: usize,
     /// Percepts one after the other.
     pub alone: usize,
-    /// Percepts with [`IN_FLIGHT`] turns in flight.
+    /// Percepts with `IN_FLIGHT` turns in flight.
     pub sustained: usize,
     /// Percepts handed in at once.
     pub burst: usize,

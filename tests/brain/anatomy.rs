@@ -1,5 +1,9 @@
 //! The parts list is whole, and what isn't built says so.
 
+use std::path::Path;
+
+use maxim::agent::wiring;
+
 use crate::common::Bench;
 
 #[test]
@@ -81,4 +85,38 @@ fn a_persons_word_to_the_gate_comes_by_the_door_or_by_what_somebody_said() {
     // It can be made only of a percept that was said, and percepts only by the gateway.
     assert_eq!(say("AnswerApproval"), ["habit"]);
     assert_eq!(say("Percept"), ["gateway"]);
+}
+
+#[test]
+fn the_page_of_the_wiring_is_what_the_cards_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("actors/WIRING.md");
+    let page = wiring::page(&Bench::new().agent.parts);
+    if std::env::var_os("UPDATE_WIRING").is_some() {
+        std::fs::write(&path, &page).expect("actors/WIRING.md is written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = kept.lines().zip(page.lines()).enumerate().find(|(_, (kept, made))| kept != made);
+    assert!(
+        kept == page,
+        "actors/WIRING.md isn't what the cards say{}; run it with UPDATE_WIRING=1",
+        differs.map_or_else(String::new, |(at, (kept, made))| format!(", line {}: {kept:?} for {made:?}", at + 1))
+    );
+}
+
+#[test]
+fn every_signal_is_drawn_with_both_of_its_ends() {
+    for line in wiring::signals(&Bench::new().agent.parts) {
+        assert!(!line.said_by.is_empty() && !line.heard_by.is_empty(), "{line:?}");
+    }
+}
+
+#[test]
+fn every_room_has_its_line_in_the_rooms_readme() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("actors/README.md");
+    let text = std::fs::read_to_string(path).expect("actors/README.md is read");
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    for part in Bench::new().agent.parts.iter() {
+        let named = format!("`{}`", part.name);
+        assert!(lines.iter().any(|line| line.contains(&named)), "actors/README.md has no line for {named}");
+    }
 }

@@ -1,5 +1,5 @@
 //! P13, through the whole loop: how many bad outcomes until it is asked about, how far a fear spreads, what it spares, and how
-//! it is forgiven. The table in the README is this test's.
+//! it is forgiven. The table in the guide is this test's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,7 +123,7 @@ fn days_feared() -> u64 {
 }
 
 #[test]
-fn the_curves_of_fear_are_those_of_the_readme() {
+fn the_curves_of_fear_are_those_of_the_guide() {
     let mut rows: Vec<(String, String)> = Vec::new();
     for (gain, told) in
         [(0.3, "bad outcomes until it asks"), (0.15, "… with `gate.bridge_gain = 0.15`"), (0.0, "… with 0")]
@@ -177,8 +177,9 @@ fn the_curves_of_fear_are_those_of_the_readme() {
     rows.push(("days without one until it is tried again (half-life 7 days)".into(), days_feared().to_string()));
 
     let table: String = rows.iter().map(|(what, number)| format!("| {what} | {number} |\n")).collect();
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("it is there");
-    assert!(readme.contains(&table), "the README's table of fear should be\n{table}");
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/guide/src/measured/fear.md");
+    let page = std::fs::read_to_string(PAGE).expect("it is there");
+    assert!(page.contains(&table), "the table in {PAGE} should be\n{table}");
 }
 
 /// The links are conditioned on what it was done with: an average of both would fear neither.

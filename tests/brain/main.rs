@@ -5,6 +5,7 @@ mod common;
 
 mod acting;
 mod anatomy;
+mod architecture;
 mod asked;
 mod attention;
 mod body;
@@ -20,6 +21,7 @@ mod cut;
 mod deliberation;
 mod encoder;
 mod energy;
+mod examples;
 mod fear;
 mod fear_curve;
 mod forgetting;

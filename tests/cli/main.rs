@@ -9,6 +9,7 @@ mod many;
 mod mind;
 mod offline;
 mod questions;
+mod rooms;
 mod scenario;
 mod sleeping;
 mod stopping;

@@ -1,5 +1,7 @@
 //! Doing it.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod cause_ledger;
 pub mod execution_tracker;
 pub mod executor;

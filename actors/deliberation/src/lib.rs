@@ -1,5 +1,7 @@
 //! What to do.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod goals;
 pub mod habit;
 pub mod prefrontal_cortex;

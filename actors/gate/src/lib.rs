@@ -1,5 +1,7 @@
 //! Whether to.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod autonomy;
 mod cleared_intent;
 pub mod fear_agent;

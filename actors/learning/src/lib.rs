@@ -1,5 +1,7 @@
 //! What it taught.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod bridges;
 pub mod cerebellum;
 pub mod intraparietal_sulcus;

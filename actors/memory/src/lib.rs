@@ -1,5 +1,7 @@
 //! What it reminds of.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod angular_gyrus;
 pub mod anterior_temporal_lobe;
 pub mod cross_layer_graph;

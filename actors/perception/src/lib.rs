@@ -1,5 +1,7 @@
 //! What is happening.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod energy;
 pub mod gateway;
 pub mod inbound;

@@ -21,7 +21,6 @@ mod shedding;
 mod sources;
 mod stepper;
 mod supervision;
-pub mod template;
 mod waiting;
 mod watchdog;
 

@@ -1,5 +1,7 @@
 //! What to keep.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod consolidation;
 pub mod semantic_promoter;
 

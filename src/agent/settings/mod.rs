@@ -39,7 +39,7 @@ use maxim_actors::memory::memory_hub::HubSettings;
 use maxim_actors::memory::suprachiasmatic_nucleus::ScnSettings;
 use maxim_actors::perception::energy::EnergySettings;
 use maxim_actors::perception::gateway::GatewaySettings;
-use maxim_actors::region::SupervisionSettings;
+use maxim_actors::region::{Room, SupervisionSettings};
 use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
@@ -102,7 +102,12 @@ pub struct AgentSettings {
     pub angular_gyrus: GyrusSettings,
     pub tool_index: ToolIndexSettings,
     pub introspector: IntrospectorSettings,
+    /// Rooms beside those of the anatomy; see [`AgentSettings::with_room`].
+    pub own_rooms: Vec<OwnRoom>,
 }
+
+/// A room of an embedding program, made for each agent.
+pub type OwnRoom = Arc<dyn Fn() -> Room + Send + Sync>;
 
 /// Settings that can't be made.
 #[derive(Debug, thiserror::Error)]
@@ -453,8 +458,17 @@ impl AgentSettings {
             },
             registry,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
+            own_rooms: Vec::new(),
         };
         Ok(rooms.embodied(body))
+    }
+
+    /// With one more room, for programs that embed an agent. It is wired, supervised and restarted as any other, and
+    /// `system_stats` asks it when it hears `ReportStats`. A recording doesn't hold it, so a replay lacks it.
+    #[must_use]
+    pub fn with_room(mut self, room: impl Fn() -> Room + Send + Sync + 'static) -> Self {
+        self.own_rooms.push(Arc::new(room));
+        self
     }
 
     /// With these files as its own.

@@ -29,6 +29,7 @@ use crate::config::{Secret, Settings};
 
 mod clients;
 mod doors;
+mod reference;
 mod trust;
 mod watching;
 

@@ -2,7 +2,7 @@
 //!
 //! Biology: the spinal cord: it carries out what it is told step by step, and stops by itself when nobody tells it any more.
 //!
-//! A movement is ordered by a tool of the robot group, streamed by the motor ([`motor`]) along a path ([`path`]), and
+//! A movement is ordered by a tool of the robot group, streamed by the motor (`motor`) along a path (`path`), and
 //! stood by for by [`BodyKeeper`], which renews the lease: where the brain hangs, the lease runs out and the body stands
 //! still. Loss of the body is a stop.
 

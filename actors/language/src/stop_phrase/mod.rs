@@ -1,8 +1,8 @@
 //! The stop phrase: a grammar over the *whole* utterance, never a search inside it.
 //!
 //! A person who wants the body to stop shouts, spaces the letters, repeats them, adds a name or a curse; a person who talks
-//! about bus stops does none of that with nothing else in the sentence. So the utterance is normalised ([`normal`]) and must
-//! then be made of entries of the [`lexicon`] alone:
+//! about bus stops does none of that with nothing else in the sentence. So the utterance is normalised (`normal`) and must
+//! then be made of entries of the `lexicon` alone:
 //!
 //! ```text
 //! utterance = (interjection | refusal | name | please | urgency | object | behind | stop)+
@@ -12,7 +12,7 @@
 //! cuts it off. All words are of one language, or English, or the agent's own. One word outside of the grammar makes the utterance
 //! ordinary text.
 //!
-//! While a body moves, what is nearly a stop is one ([`moving`]): a missed stop costs an arm, a false one a reset.
+//! While a body moves, what is nearly a stop is one (`moving`): a missed stop costs an arm, a false one a reset.
 
 mod lexicon;
 mod moving;

@@ -120,7 +120,7 @@ pub struct SemanticMemory {
     pub relations: Vec<Relation>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub compressed: bool,
-    /// Evidence that was counted and isn't named any more since it was compressed, a [`mark`] each.
+    /// Evidence that was counted and isn't named any more since it was compressed, a `mark` each.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub counted: String,
 }
@@ -233,7 +233,7 @@ impl SemanticMemory {
         self.counted.as_bytes().chunks(MARK).any(|known| known == mark.as_bytes())
     }
 
-    /// Counts the evidence of another account of it too, a [`mark`] each.
+    /// Counts the evidence of another account of it too, a `mark` each.
     pub fn count_as(&mut self, other: &str) {
         let marks = other.as_bytes().chunks(MARK).filter_map(|mark| std::str::from_utf8(mark).ok());
         for mark in marks {

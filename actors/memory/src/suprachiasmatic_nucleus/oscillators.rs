@@ -1,7 +1,7 @@
 //! Coupled clocks (Kuramoto 1975) that learn which rhythms go together.
 //!
-//! dθi/dt = ωi + (K/N) Σj W[i][j] sin(θj − θi), over the time that really passed. Each observation sets the phases to the
-//! real ones and strengthens W[i][j] by η cos(θi − θj) (Hebb), with decay.
+//! `dθi/dt = ωi + (K/N) Σj W[i][j] sin(θj − θi)`, over the time that really passed. Each observation sets the phases to the
+//! real ones and strengthens `W[i][j]` by η cos(θi − θj) (Hebb), with decay.
 
 use std::f64::consts::TAU;
 
