@@ -7,13 +7,13 @@ _default:
 run *ARGS:
     cargo run --release -- run {{ARGS}}
 
-# The tests of the inner loop: just test maxim-actors gate
-test CRATE="maxim-actors" FILTER="":
-    CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test -p {{CRATE}} --lib -- {{FILTER}}
+# The tests of the inner loop: just test maxim-gate autonomy
+test CRATE="maxim-gate" FILTER="":
+    cargo test -p {{CRATE}} --lib -- {{FILTER}}
 
 # A whole brain in virtual time: just brain goals
 brain FILTER="":
-    CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --test brain -- {{FILTER}}
+    cargo test --test brain -- {{FILTER}}
 
 # Whether all of it compiles
 check:
@@ -21,8 +21,7 @@ check:
 
 # Formatting and lints
 lint:
-    cargo fmt --all --check
-    cargo clippy --workspace --all-targets --locked -- -D warnings
+    .ci/run lint
 
 # Write all generated files anew: wiring, sample configuration, guide, bounds
 bless:
@@ -32,7 +31,7 @@ bless:
 
 # The crates' own pages; a broken link is an error
 docs:
-    RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps -p maxim-bus -p maxim-actors -p maxim
+    .ci/run docs
 
 # The whole agent: latency, throughput, start, memory and disk
 bench *ARGS:

@@ -18,7 +18,7 @@ choice! {
 section! {
     /// What the daemon says about itself, on standard error.
     Telemetry = "telemetry" {
-        /// How much is logged. MAXIM_LOG wins and takes filters such as info,maxim_actors=debug.
+        /// How much is logged. MAXIM_LOG wins and takes filters such as info,maxim_memory=debug.
         level: Level = "info", "", Shape::Choice(Level::WORDS);
         /// One JSON object a line, for machines that collect logs.
         json: bool = "false", "", Shape::Flag;

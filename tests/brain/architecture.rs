@@ -3,9 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where a path of the document may begin.
-const BASES: [&str; 2] = ["", "actors/src"];
-
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -16,8 +13,11 @@ fn quoted(text: &str) -> impl Iterator<Item = Vec<&str>> {
     prose.map(|line| line.split('`').skip(1).step_by(2).collect())
 }
 
+/// A path from the root, or from a stage's name: `gate/autonomy` is `actors/gate/src/autonomy`.
 fn found(place: &str) -> Option<PathBuf> {
-    BASES.iter().map(|base| root().join(base).join(place)).find(|path| path.exists())
+    let (stage, inside) = place.split_once('/').unwrap_or((place, ""));
+    let of_stage = root().join("actors").join(stage).join("src").join(inside);
+    [root().join(place), of_stage].into_iter().find(|path| path.exists())
 }
 
 /// A place with a slash, or a file of Rust in the folder of the place before it.

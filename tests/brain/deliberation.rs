@@ -452,7 +452,7 @@ fn has(bench: &Bench, name: &str) -> bool {
 
 #[test]
 fn the_prompt_is_counted_by_the_models_own_tokenizer_where_its_file_is_named() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/actors/src/language/tokenizer/small.json");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/actors/language/src/tokenizer/small.json");
     let tokenizer = Tokenizer::open(file.as_ref()).expect("a tokenizer");
     let counted = |named: bool| {
         let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
