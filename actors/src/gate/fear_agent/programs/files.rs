@@ -179,7 +179,7 @@ fn split(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream::of("")
 }
 
-fn sets_id(mode: &str) -> bool {
+pub(super) fn sets_id(mode: &str) -> bool {
     let digits = mode.trim_start_matches('0');
     (mode.contains('s') && mode.contains(['+', '=']))
         || (digits.len() == 4 && digits.starts_with(['2', '4', '6', '7']) && digits.chars().all(|c| c.is_digit(8)))
@@ -352,7 +352,10 @@ pub(super) fn run_on(walker: &mut Walker, command: Vec<String>, item: &str) {
             }
         })
         .collect();
+    // What a file is called, or a line says, is for whoever made it to choose.
+    words.iter().filter(|word| word.contains(UNKNOWN)).for_each(|word| walker.notes_unknown(word));
     walker.apart(|walker| {
+        walker.traces_setting("_item", item, Some(&Stream::unknown()));
         walker.variables.insert(String::from("_item"), item.to_owned());
         walker.words(words, Stream::unknown());
     });
