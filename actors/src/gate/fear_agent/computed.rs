@@ -86,7 +86,10 @@ impl Walker<'_> {
 
     /// Notes a word that nothing but a run can tell.
     pub(super) fn notes_unknown(&mut self, word: &str) {
-        self.notes_computed(&[word.to_owned()], &Origins { is_computed: true, files: Vec::new() });
+        if self.computed.len() < NOTED {
+            let origins = Origins { is_computed: true, files: Vec::new() };
+            self.computed.push(Computed { word: word.to_owned(), origins });
+        }
     }
 
     /// What a substitution gave.
@@ -138,7 +141,8 @@ impl Walker<'_> {
 
     /// Whether a program text holds what only a run can tell, or what comes of files that can't be read.
     pub(super) fn is_computed(&mut self, text: &str) -> bool {
-        if !text.contains(UNKNOWN) {
+        let is_noted = self.computed.iter().any(|computed| computed.word == text);
+        if !text.contains(UNKNOWN) && !is_noted {
             return false;
         }
         let is_part =

@@ -2,7 +2,7 @@
 //! would know becomes [`UNKNOWN`]; substitutions are judged as they are met, because they run.
 
 use super::paths::UNKNOWN;
-use super::shell::{Stream, Walker};
+use super::shell::Walker;
 
 /// Most words that one brace expression may become.
 const BRACE_LIMIT: usize = 64;

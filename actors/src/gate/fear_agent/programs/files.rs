@@ -344,16 +344,19 @@ pub(super) fn run_on(walker: &mut Walker, command: Vec<String>, item: &str) {
         .into_iter()
         .map(|word| {
             if word == "{}" {
-                item.to_owned()
-            } else if word.contains("{}") && word.contains(' ') {
-                word.replace("{}", "${_item}")
-            } else {
-                word.replace("{}", item)
+                return item.to_owned();
             }
+            let replaced = match word.contains(' ') {
+                true => word.replace("{}", "${_item}"),
+                false => word.replace("{}", item),
+            };
+            // What a file is called, or a line says, is for whoever made it to choose.
+            if replaced != word {
+                walker.notes_unknown(&replaced);
+            }
+            replaced
         })
         .collect();
-    // What a file is called, or a line says, is for whoever made it to choose.
-    words.iter().filter(|word| word.contains(UNKNOWN)).for_each(|word| walker.notes_unknown(word));
     walker.apart(|walker| {
         walker.traces_setting("_item", item, Some(&Stream::unknown()));
         walker.variables.insert(String::from("_item"), item.to_owned());

@@ -22,6 +22,7 @@ mod vcs;
 mod wrappers;
 
 pub(super) use environment::{judge_environment, judge_own_environment};
+pub(super) use interpreters::checked_only;
 
 use super::computed;
 use super::effects::By;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::super::options::Parsed;
 use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
-use super::super::verdict::rules;
+use super::super::verdict::{Findings, Verdict, rules};
+use super::super::{Mode, Setting};
 use super::Text;
 
 /// Recipes that are looked at, at most.
@@ -153,6 +154,16 @@ fn is_open(command: &str) -> bool {
     command.replace("$$", "").contains('$')
 }
 
+/// Whether a command would be free where nothing may be changed. Files that it would run are judged where it is walked.
+fn only_looks(walker: &Walker, command: &str) -> bool {
+    let setting = Setting { mode: Mode::Passive, ..walker.setting.clone() };
+    let mut findings = Findings::new(Mode::Passive);
+    let mut inner = Walker::new(&setting, &mut findings);
+    inner.cwd.clone_from(&walker.cwd);
+    inner.script(&as_shell(command), &Stream::default());
+    findings.verdict() == Verdict::Allow
+}
+
 /// Whether a makefile sets what decides which programs its commands are.
 fn sets_surroundings(text: &str) -> bool {
     const NAMES: &str = "PATH SHELL .SHELLFLAGS ENV BASH_ENV HOME IFS CDPATH";
@@ -172,8 +183,8 @@ fn judge_reading(walker: &mut Walker, text: &str) {
             walker.write(&path);
         }
         for command in shell_calls(line) {
-            // A command that stands there whole is judged as on a command line.
-            if changes_surroundings || is_open(&command) {
+            // A command that stands there whole and only looks is as good as on a command line.
+            if changes_surroundings || is_open(&command) || !only_looks(walker, &command) {
                 walker.findings.ask(rules::BUILD, "the makefile runs a command while it is read");
             }
             walker.apart(|walker| walker.script(&as_shell(&command), &Stream::default()));
@@ -182,7 +193,7 @@ fn judge_reading(walker: &mut Walker, text: &str) {
             continue;
         }
         if let Some((_, command)) = line.split_once("!=") {
-            if changes_surroundings {
+            if changes_surroundings || !only_looks(walker, command) {
                 walker.findings.ask(rules::BUILD, "the makefile runs a command while it is read");
             }
             walker.apart(|walker| walker.script(&as_shell(command), &Stream::default()));
@@ -300,8 +311,8 @@ mod tests {
     #[test]
     fn what_runs_although_nothing_is_made_is_seen() {
         for text in [
-            "X := $(shell id)",
-            "X != id",
+            "X := $(shell $(C))",
+            "X != $(C)",
             "all:\n\t+echo x",
             "all:\n\t$(MAKE) -C sub",
             "-include gen.mk",

@@ -178,7 +178,7 @@ impl Walker<'_> {
     /// A program text of which a part isn't known. Where that part would be a statement of its own, or is what only a run can
     /// tell, a person is asked; the texts of the files that were read are put in its place to be judged as well. Returns these.
     pub(super) fn computed_text(&mut self, program: &str, text: &str) -> Vec<String> {
-        if !text.contains(UNKNOWN) {
+        if !text.contains(UNKNOWN) && !self.is_computed(text) {
             return Vec::new();
         }
         let known = self.fixes_named();

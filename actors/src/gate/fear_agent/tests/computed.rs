@@ -315,10 +315,12 @@ fn a_value_out_of_a_file_that_can_not_be_read_is_not_known() {
 #[test]
 fn a_dry_run_of_make_is_judged_by_the_commands_that_it_runs() {
     for text in ["V := $(shell git describe --always)\nall:\n\techo $(V)", "V != date +%F\nall:\n\techo $(V)"] {
-        assert_eq!(with_text("make -n", text).verdict, Verdict::Allow, "{text}");
+        assert_eq!(with_text("make -n -f mk", text).verdict, Verdict::Allow, "{text}");
     }
     for text in [
         "V := $(shell ./version.sh)",
+        "V := $(shell touch made)",
+        "V != date > made",
         "V := $(shell $(TOOL) x)",
         "V := $(shell echo $(X))",
         "export PATH := .:$(PATH)\nV := $(shell git describe)",
@@ -326,9 +328,9 @@ fn a_dry_run_of_make_is_judged_by_the_commands_that_it_runs() {
         "V != ./version.sh",
         "V := $(shell git describe; ./x)",
     ] {
-        assert_eq!(with_text("make -n", text).verdict, Verdict::Ask, "{text}");
+        assert_eq!(with_text("make -n -f mk", text).verdict, Verdict::Ask, "{text}");
     }
-    assert_eq!(with_text("make -n", "V := $(shell rm -rf ~)").verdict, Verdict::Block);
+    assert_eq!(with_text("make -n -f mk", "V := $(shell rm -rf ~)").verdict, Verdict::Block);
 }
 
 #[test]
@@ -336,7 +338,7 @@ fn a_check_reads_what_a_call_would_run_and_names_what_is_not_there() {
     use maxim_bus::signals::program_files::{Found, ProgramFile, Wanted};
     let checked = |source: &str, text: Option<&str>| {
         let params = json!({ "command": source });
-        check(&ToolCall { tool: "bash", params: &params }, &setting(Mode::Active), |wanted| {
+        crate::gate::fear_agent::check(&ToolCall { tool: "bash", params: &params }, &setting(Mode::Active), |wanted| {
             let file = |path: &str| ProgramFile {
                 path: path.into(),
                 digest: "0".into(),
@@ -356,4 +358,40 @@ fn a_check_reads_what_a_call_would_run_and_names_what_is_not_there() {
     assert_eq!(absent.judgement.verdict, Verdict::Allow);
     assert_eq!(absent.unread, ["/home/anna/project/pre.awk"]);
     assert!(checked("ls", None).unread.is_empty());
+}
+
+#[test]
+fn what_only_looks_at_a_program_runs_nothing() {
+    use Verdict::Ask;
+    free(&[
+        "node --check f.js",
+        "node -c f.js",
+        "ruby -c r.rb",
+        "ruby -wc r.rb",
+        "php -l p.php",
+        "bash -n s.sh",
+        "python3 -m py_compile d.py",
+        "python3 -m json.tool a.json",
+        "python3 -m tokenize d.py",
+        "python3 -m zipfile -l a.zip",
+        "tsc --noEmit",
+        "cargo metadata",
+        "python3 -V",
+        "ruby -v",
+        "php -v",
+        "make -q all",
+    ]);
+    caught(&[
+        ("perl -c x.pl", Ask),
+        ("node --check -r ./x.js f.js", Ask),
+        ("node --require ./x.js --check f.js", Ask),
+        ("node f.js --check", Ask),
+        ("ruby -c -r./x r.rb", Ask),
+        ("ruby -r./x -c r.rb", Ask),
+        ("php -d auto_prepend_file=x.php -l p.php", Ask),
+        ("php p.php", Ask),
+        ("python3 -v", Ask),
+        ("python3 -m zipfile -e a.zip d", Ask),
+        ("make -t all", Ask),
+    ]);
 }

@@ -108,7 +108,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("sh -c 'unshare -r id'", "calls"),
     ("xargs unshare -r < names", "calls"),
     ("bwrap --ro-bind / / id", "calls"),
-    ("ip netns exec x id", "calls"),
+    ("ip netns exec x id", "rights"),
     ("mount /dev/sda1 mnt", "calls"),
     ("umount mnt", "calls"),
     ("swapoff -a", "calls"),
