@@ -185,6 +185,9 @@ impl Walker<'_> {
         if is_unknown_statement(text) || self.is_computed(text) {
             self.findings.ask(rules::RUN_CODE, format!("what {program} is told to do is known only when it runs"));
         }
+        if !text.contains(UNKNOWN) {
+            return Vec::new();
+        }
         known.into_iter().map(|known| text.replace(UNKNOWN, known.trim_end_matches('\n'))).collect()
     }
 
