@@ -116,6 +116,19 @@ impl Walker<'_> {
         self.origins.is_computed |= is_argument && (self.positional.is_some() || self.is_uncalled);
     }
 
+    /// A part was cut out of a variable: of a whole file, nobody has read that part alone.
+    pub(super) fn traces_cut(&mut self) {
+        self.origins.is_computed |= !self.origins.files.is_empty();
+    }
+
+    /// Whether what a command takes in holds nothing that only a run can tell.
+    pub(super) fn is_fed_plainly(&self, stdin: &Stream) -> bool {
+        let is_plain = |stream: &Stream| {
+            stream.is_plain || stream.text.as_ref().is_some_and(|text| !text.contains(UNKNOWN)) || !stream.present
+        };
+        is_plain(stdin) && self.substituted.iter().all(is_plain)
+    }
+
     /// Where the value of a variable comes from.
     pub(super) fn traces_assignment(&mut self, name: &str, value: &str, origins: Origins) {
         if value.contains(UNKNOWN) && !origins.is_none() {
@@ -129,7 +142,7 @@ impl Walker<'_> {
     pub(super) fn traces_setting(&mut self, name: &str, value: &str, stdin: Option<&Stream>) {
         let mut origins = Origins::default();
         match stdin {
-            Some(Stream { file: Some(file), .. }) => origins.files.push(file.clone()),
+            // A line of a file isn't the file.
             Some(stdin) => origins.is_computed = !stdin.is_plain,
             None => {
                 let of_words = self.computed.iter().filter(|computed| computed.word.ends_with(value));

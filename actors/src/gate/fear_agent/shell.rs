@@ -440,6 +440,7 @@ impl<'a> Walker<'a> {
         for item in suffix {
             self.item(item, &mut stdin, &mut words, None);
         }
+        let is_fed_plainly = self.is_fed_plainly(&stdin);
         let mut out = if words.is_empty() {
             for (name, value) in assigned {
                 self.assign(&name, value);
@@ -461,7 +462,7 @@ impl<'a> Walker<'a> {
             self.fills_the_disk();
         }
         if out.text.as_ref().is_some_and(|text| text.contains(UNKNOWN)) {
-            out.is_plain = self.computed.is_empty();
+            out.is_plain = is_fed_plainly && self.computed.is_empty();
         }
         self.substituted = outer;
         self.computed = outer_computed;

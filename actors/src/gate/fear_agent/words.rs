@@ -409,7 +409,11 @@ impl Walker<'_> {
             value = if value.contains(UNKNOWN) { UNKNOWN.to_string() } else { self.variable(&value) };
         }
         let rest: String = scan.chars[scan.at.min(scan.chars.len())..].iter().collect();
-        if rest.is_empty() { value } else { self.operate(&name, value, &rest) }
+        if rest.is_empty() {
+            return value;
+        }
+        self.traces_cut();
+        self.operate(&name, value, &rest)
     }
 
     fn operate(&mut self, name: &str, value: String, rest: &str) -> String {
