@@ -1,5 +1,7 @@
 //! Which refusals of the sandbox hold on this machine, for who would ask a person about what they refuse.
 
+use serde::{Deserialize, Serialize};
+
 use super::kernel::{KernelSupport, LandlockSupport, on_own_thread};
 use super::privileges::Privileges;
 use super::report::Layer;
@@ -8,7 +10,8 @@ use super::report::Layer;
 const SIGNALS: i32 = 6;
 
 /// What the sandbox refuses whatever a person says. Where the kernel lacks the mechanism, it isn't so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Barriers {
     /// The filter of system calls: namespaces, mounts, sessions, the clock, other processes, local sockets.
     pub calls: bool,
