@@ -344,6 +344,7 @@ pub(super) fn run_on(walker: &mut Walker, command: Vec<String>, item: &str) {
         .into_iter()
         .map(|word| {
             if word == "{}" {
+                walker.notes_unknown(item);
                 return item.to_owned();
             }
             let replaced = match word.contains(' ') {

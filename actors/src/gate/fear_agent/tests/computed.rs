@@ -286,6 +286,8 @@ fn what_only_a_run_can_tell_within_a_program_text_is_asked_about() {
         ("vim -es -c \"%s/a/$(base64 -d f)/\" -c wq g", Ask),
         ("find . -name '*.c' -exec sed 's/a/{}/' g \\;", Ask),
         ("ls | xargs -I{} sed 's/a/{}/' g", Ask),
+        ("fd -e sed -x sed -n '{}' g", Ask),
+        ("ls | xargs -n1 sed -n", Ask),
         ("rename \"s/a/$(base64 -d f)/\" x", Ask),
         ("make -n X=\"$(base64 -d f)\"", Ask),
     ]);
@@ -305,6 +307,9 @@ fn what_only_a_run_can_tell_within_a_program_text_is_asked_about() {
         "awk -v x=\"$(base64 -d f)\" '{ print x }' g",
         "grep \"$(head -1 f)\" g",
         "for f in $(git ls-files); do sed -n 1p \"$f\"; done",
+        "find . -name '*.rs' -exec sed -n p {} +",
+        "fd -e rs -x awk '{ print $1 }' {}",
+        "find . -name '*.c' -exec perl -ne 'print if /a/' {} +",
         "make -n V=$(date +%s)",
     ]);
 }
