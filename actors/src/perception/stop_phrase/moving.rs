@@ -31,10 +31,9 @@ impl StopGrammar {
             if readings.is_none() {
                 continue;
             }
-            let is_cut = at > 0 && tokens[at - 1].is_cut;
             let mut is_report = false;
             for (length, classes) in self.lexicons.iter().flat_map(|lexicon| lexicon.entries(rest)) {
-                if readings.nearly_have_a_reason(classes, is_cut) && Reason::may_be(&rest[length..], &self.lexicons) {
+                if readings.nearly_have_a_reason(classes) && Reason::may_be(&rest[length..], &self.lexicons) {
                     return true;
                 }
                 let report = languages_of(classes, Class::Report);
@@ -64,7 +63,7 @@ impl StopGrammar {
                 let ends_cut = rest[length - 1].is_cut;
                 self.nearly_said(&rest[..length], |classes| {
                     let behind = &rest[length..];
-                    has_reason |= once.nearly_have_a_reason(classes, is_cut) && Reason::may_be(behind, &self.lexicons);
+                    has_reason |= once.nearly_have_a_reason(classes) && Reason::may_be(behind, &self.lexicons);
                     reached[at + length].go_behind(&once, classes, ends_cut);
                 });
             }

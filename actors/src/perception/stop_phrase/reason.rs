@@ -46,10 +46,10 @@ impl Readings {
         !languages.is_none() && self.of(languages).stops()
     }
 
-    /// The same while a body moves, where a weak command is enough.
-    pub fn nearly_have_a_reason(&self, classes: &[(Class, Languages)], is_cut: bool) -> bool {
-        let cry = if is_cut { languages_of(classes, Class::Cry) } else { Languages::NONE };
-        let languages = languages_of(classes, Class::Reason).or(cry);
+    /// The same while a body moves, where what is nearly a command or a weak one is enough. What needs a mark before it counts
+    /// only behind a whole command.
+    pub fn nearly_have_a_reason(&self, classes: &[(Class, Languages)]) -> bool {
+        let languages = languages_of(classes, Class::Reason);
         !languages.is_none() && self.of(languages).each().any(|(reading, _)| reading & (STOP | WEAK) != 0)
     }
 

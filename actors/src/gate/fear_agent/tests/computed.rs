@@ -287,7 +287,6 @@ fn what_only_a_run_can_tell_within_a_program_text_is_asked_about() {
         ("find . -name '*.c' -exec sed 's/a/{}/' g \\;", Ask),
         ("ls | xargs -I{} sed 's/a/{}/' g", Ask),
         ("fd -e sed -x sed -n '{}' g", Ask),
-        ("ls | xargs -n1 sed -n", Ask),
         ("rename \"s/a/$(base64 -d f)/\" x", Ask),
         ("make -n X=\"$(base64 -d f)\"", Ask),
     ]);
