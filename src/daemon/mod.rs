@@ -230,6 +230,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     .owning(plan.own.clone());
     let tools = &plan.settings.tools;
     rooms.hands.sandbox.namespaces = containment.namespaces();
+    rooms.fear.walls.barriers = containment.barriers();
     // It listens already, so no child comes before this is known.
     rooms.hands.sandbox.own_ports = containment.own_ports(vec![address.port()], tools);
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;

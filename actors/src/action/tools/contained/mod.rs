@@ -11,6 +11,7 @@
 //! may be made, the gate is in one, which is ended at once. At the end all of the run are looked for by each of these, and
 //! whoever was left is ended and named.
 
+mod barriers;
 mod bubblewrap;
 mod capture;
 mod cgroup;
@@ -52,6 +53,7 @@ use self::privileges::Privileges;
 use self::walls::{Held, NO_GROUP, Walls};
 use super::{ErrorKind, ToolFailure};
 
+pub use barriers::Barriers;
 pub use bubblewrap::{Bubblewrap, ENTRY, enter};
 pub use capture::Captured;
 pub use grants::way_to_own;
