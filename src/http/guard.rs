@@ -14,6 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::connections::Connection;
+use super::forwarded::trace_of_proxy;
 use super::proof::{Digest, Proof};
 use super::routes::{self, Access};
 use super::socket::PATH as SOCKET;
@@ -22,8 +23,6 @@ use super::{Problem, Served};
 /// How a web page shows its key where it opens a WebSocket, for which no browser sends `Authorization`: as one of the
 /// protocols that it offers, with the key's bytes in hexadecimal behind.
 const TOKEN_PROTOCOL: &str = "maxim.bearer.";
-/// What a proxy adds: who sent the request is not the peer then.
-const FORWARDED: [&str; 5] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
 
 /// Why somebody doesn't come in.
 struct Refusal {
@@ -106,8 +105,7 @@ fn admit(
 
 /// A program of this machine called it by this machine's own name, and no proxy passed it on.
 fn is_of_this_machine(peer: Option<IpAddr>, host: &str, headers: &HeaderMap) -> bool {
-    let is_direct = FORWARDED.iter().all(|name| !headers.contains_key(*name));
-    is_direct && is_loopback(host) && peer.is_some_and(|peer| peer.to_canonical().is_loopback())
+    trace_of_proxy(headers).is_none() && is_loopback(host) && peer.is_some_and(|peer| peer.to_canonical().is_loopback())
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -225,7 +223,7 @@ mod tests {
         for peer in ["192.168.1.2", "::ffff:10.0.0.1", "fe80::1", "nobody"] {
             assert!(!is_here(peer, "localhost:7717", &[]), "{peer}");
         }
-        for name in FORWARDED {
+        for name in ["via", "x-forwarded-proto", "cf-connecting-ip", "x-amzn-trace-id"] {
             assert!(!is_here("127.0.0.1", "localhost", &[(name, "x")]), "{name}");
         }
     }

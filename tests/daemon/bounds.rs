@@ -270,6 +270,47 @@ fn half_requests_half_bodies_and_silence_take_no_place_from_a_stop() {
     assert!(daemon.say("what is 2 + 2?")["reply"].as_str().is_some_and(|reply| reply.contains('4')));
 }
 
+/// A client on a slow line: its head comes in two parts, and the flood goes on between them.
+#[test]
+fn a_stop_whose_head_comes_in_two_parts_keeps_its_place_in_a_flood() {
+    use std::io::Read;
+    let place = Place::new();
+    let daemon = place.start();
+    let address = daemon.url.trim_start_matches("http://").to_owned();
+    for half in [
+        "",
+        "GET /v1/status HTTP/1.1\r\nhost: x\r\n",
+        "POST /v1/percepts HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{",
+        "GET /v1/status HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n",
+    ] {
+        let mut held = Vec::new();
+        let mut flood = |count: usize| {
+            for _ in 0..count {
+                let mut stream = TcpStream::connect(&address).expect("the kernel takes it");
+                let _ = stream.write_all(half.as_bytes());
+                held.push(stream);
+            }
+        };
+        flood(1000);
+        let mut stop = TcpStream::connect(&address).expect("connected");
+        stop.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+        stop.write_all(b"POST /v1/stop HT").expect("written");
+        let begun = Instant::now();
+        flood(1000);
+        // The pause between the parts is what is tested.
+        std::thread::sleep(Duration::from_millis(500).saturating_sub(begun.elapsed()));
+        let rest = format!("TP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}");
+        stop.write_all(rest.as_bytes()).expect("written");
+        let mut answer = String::new();
+        stop.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"latched\":true"), "{half:?}: {answer}");
+        drop(held);
+        daemon.until("it answers", || daemon.get("/v1/status").0 == 200);
+        assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+        assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+    }
+}
+
 #[test]
 fn with_too_few_open_files_it_says_so_with_the_fix_and_does_not_panic() {
     let place = Place::new();

@@ -335,6 +335,23 @@ impl StopLatch {
         (raised, answer)
     }
 
+    /// Gives a stop that was raised without words its reason, where it still stands as it was raised. Gives what stands then.
+    pub fn explain(&self, raised: &StopDetail, reason: String) -> Option<StopDetail> {
+        let (raised, explained) = (raised.clone().bounded(), StopDetail { reason, ..raised.clone() }.bounded());
+        let generation = self.0.word.load(Ordering::SeqCst) >> 2;
+        {
+            let mut known = self.0.detail.lock();
+            if !self.is_stopped() || known.as_ref() != Some(&raised) {
+                return known.clone();
+            }
+            *known = Some(explained.clone());
+        }
+        if let Some(writer) = &self.0.writer {
+            writer.put(LatchRecord { state: LatchState::Stopped, detail: Some(explained.clone()) }, generation);
+        }
+        Some(explained)
+    }
+
     /// Refuses motion until a person resumes; a stop stays a stop. For a brain that is no longer whole.
     pub fn hold_motion(&self) {
         let held = self.0.word.compare_exchange(

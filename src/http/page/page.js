@@ -39,7 +39,8 @@ async function ask(path, body, shown = session()) {
     throw Object.assign(new Error(`the daemon did not answer (${error.message})`), { status: 0 });
   }
   if (answer.ok) return told;
-  if (answer.status === 401 && shown === session()) leave();
+  // 429 is for wrong keys too: others of this machine showed some shortly before.
+  if ((answer.status === 401 || answer.status === 429) && shown === session()) leave();
   throw Object.assign(new Error(`${told.detail}; ${told.fix}`), { status: answer.status });
 }
 

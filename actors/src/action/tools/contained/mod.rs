@@ -53,7 +53,7 @@ use self::walls::{Held, NO_GROUP, Walls};
 use super::{ErrorKind, ToolFailure};
 
 pub use bubblewrap::{Bubblewrap, ENTRY, enter};
-pub use capture::Captured;
+pub use capture::{Captured, Pace};
 pub use grants::way_to_own;
 pub use kernel::{KernelSupport, LandlockSupport};
 pub use own_port::OwnPorts;
