@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod data_folder;
 pub mod http;
 mod loopback;
+mod machine_clock;
 mod machines;
 pub mod recorder;
 pub mod sim;

@@ -20,6 +20,7 @@ use crate::config::Settings;
 use crate::daemon::written_folder;
 use crate::data_folder::TokenKind;
 use crate::http::check_listen;
+use crate::machine_clock;
 use crate::stopping::hold_in_words;
 use crate::token;
 
@@ -69,6 +70,9 @@ impl Finding {
 impl DoctorArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let mut findings = Vec::new();
+        if let Some(found) = machine_clock::fault(std::time::SystemTime::now()) {
+            findings.push(Finding::new("clock", Health::Fault, found, machine_clock::FIX));
+        }
         match global.load(Vec::new()) {
             Ok(loaded) => {
                 findings.push(Finding::ok("configuration", "valid"));

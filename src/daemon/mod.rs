@@ -37,6 +37,8 @@ use crate::cli::{CliError, Exit};
 use crate::config::{self, Mode, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Proof, Served};
+use crate::loopback;
+use crate::machine_clock;
 use crate::machines::{self, Machines, Taken};
 use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::standard_error;
@@ -87,6 +89,7 @@ pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
     standard_error::take_panics();
     enough_files(getrlimit(Resource::Nofile).current)?;
+    machine_clock::check()?;
     let opened = open(&plan)?;
     let system = actix::System::new();
     let exit = system.block_on(live(plan, opened, watch));
@@ -201,10 +204,43 @@ pub fn written_folder(mode: Mode, workdir: &Path) -> PathBuf {
 }
 
 fn bind(plan: &Plan) -> Result<TcpListener, CliError> {
-    TcpListener::bind(plan.settings.http.listen).map_err(|error| {
-        let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
-        CliError::new(Exit::TryAgain, found, "stop what uses it, or give another with --listen, e.g. 127.0.0.1:0")
+    let address = plan.settings.http.listen;
+    TcpListener::bind(address).map_err(|error| {
+        let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
+        let own = rustix::process::geteuid().as_raw();
+        let (found, fix) = match (is_taken, loopback::listener(address)) {
+            (true, holder) => taken(address, holder, own),
+            (false, _) => (
+                format!("the address {address} can't be listened on: {error}"),
+                "give another with --listen, or set http.listen".to_owned(),
+            ),
+        };
+        CliError::new(Exit::TryAgain, found, fix)
     })
+}
+
+/// Who has the port, and how two daemons live on one machine.
+fn taken(address: SocketAddr, holder: Option<u32>, own: u32) -> (String, String) {
+    let port = address.port();
+    let who = match holder {
+        Some(account) if account == own => {
+            "a program of your own account listens there, maybe another daemon of yours".to_owned()
+        }
+        Some(account) => {
+            format!("a program of another account (user id {account}) listens there, maybe that person's own daemon")
+        }
+        None => "another program has it".to_owned(),
+    };
+    let other = port.checked_add(1).unwrap_or(7718);
+    (
+        format!("the port {port} of {} is in use: {who}", address.ip()),
+        format!(
+            "leave that one alone, and give this daemon a port of its own: http.listen = \"{}:{other}\" in the configuration, or \
+             --listen {}:0 for any that is free; commands find it by the data folder",
+            address.ip(),
+            address.ip()
+        ),
+    )
 }
 
 fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
@@ -365,7 +401,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .connect(move |name| of_channels.desk(name), standard_error::tell)
         .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;
     if plan.console {
-        console::start(&agent.outside);
+        console::start(&agent.outside, &agent.supervision);
     } else if console::is_fed() {
         standard_error::tell(
             "nothing is read from standard input, as it is no terminal; `maxim chat --plain` takes lines of a pipe or a file",

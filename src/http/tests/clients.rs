@@ -218,8 +218,10 @@ async fn each_refusal_says_to_a_chat_client_why_in_the_form_that_it_reads() {
     let none = tell(stranger.get(house.url("/v1/models"))).await;
     refused(&none, 401, json!("invalid_api_key"), "maxim token");
     let config = OpenAIConfig::new().with_api_base(house.url("/v1")).with_api_key("sk-0123456789abcdef");
-    let client = async_openai::Client::with_config(config).with_http_client(reqwest::Client::clone(&stranger));
-    let error = client.models().list().await.expect_err("a wrong key").to_string();
+    let client = async_openai::Client::with_config(config).with_http_client(stranger.clone());
+    let hello = ChatCompletionRequestUserMessageArgs::default().content("hello").build().expect("a message");
+    let asked = CreateChatCompletionRequestArgs::default().model("maxim").messages([hello.into()]).build();
+    let error = client.chat().create(asked.expect("a request")).await.expect_err("a wrong key").to_string();
     assert!(error.contains("maxim token"), "{error}");
     house.close().await;
 }
