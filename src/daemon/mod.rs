@@ -6,6 +6,7 @@
 mod console;
 mod found;
 pub mod opening;
+mod port;
 mod signals;
 mod stop_ways;
 pub mod systemd;
@@ -37,7 +38,6 @@ use crate::cli::{CliError, Exit};
 use crate::config::{self, Mode, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Proof, Served};
-use crate::loopback;
 use crate::machine_clock;
 use crate::machines::{self, Machines, Taken};
 use crate::recorder::{Header, Limits, Recorder, retake};
@@ -135,7 +135,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
         }
         Some(_) => {
             // A machine that stands by listens only once it lives, and had better know now whether it can.
-            drop(bind(plan)?);
+            drop(port::bind(plan.settings.http.listen)?);
             let Taken { store, report, latch, mirror, machines } =
                 machines::join(&plan.settings.nats, &plan.folder, options)?;
             (store, report, Some((latch, mirror, Arc::new(machines))))
@@ -147,7 +147,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     };
     let latch = open_latch(&plan.folder.latch(), !report.fresh, found, mirror)
         .map_err(|error| unusable("the latch file", &plan.folder.latch(), &error))?;
-    let listener = bind(plan)?;
+    let listener = port::bind(plan.settings.http.listen)?;
     let ready = listener.set_nonblocking(true).and_then(|()| listener.local_addr());
     let address = ready.map_err(|error| unusable("the listening socket", folder, &error))?;
     let proof = proof(plan, bearer.as_ref())?;
@@ -201,46 +201,6 @@ pub fn written_folder(mode: Mode, workdir: &Path) -> PathBuf {
         Mode::Active => workdir.to_owned(),
         Mode::Singularity => "/".into(),
     }
-}
-
-fn bind(plan: &Plan) -> Result<TcpListener, CliError> {
-    let address = plan.settings.http.listen;
-    TcpListener::bind(address).map_err(|error| {
-        let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
-        let own = rustix::process::geteuid().as_raw();
-        let (found, fix) = match (is_taken, loopback::listener(address)) {
-            (true, holder) => taken(address, holder, own),
-            (false, _) => (
-                format!("the address {address} can't be listened on: {error}"),
-                "give another with --listen, or set http.listen".to_owned(),
-            ),
-        };
-        CliError::new(Exit::TryAgain, found, fix)
-    })
-}
-
-/// Who has the port, and how two daemons live on one machine.
-fn taken(address: SocketAddr, holder: Option<u32>, own: u32) -> (String, String) {
-    let port = address.port();
-    let who = match holder {
-        Some(account) if account == own => {
-            "a program of your own account listens there, maybe another daemon of yours".to_owned()
-        }
-        Some(account) => {
-            format!("a program of another account (user id {account}) listens there, maybe that person's own daemon")
-        }
-        None => "another program has it".to_owned(),
-    };
-    let other = port.checked_add(1).unwrap_or(7718);
-    (
-        format!("the port {port} of {} is in use: {who}", address.ip()),
-        format!(
-            "leave that one alone, and give this daemon a port of its own: http.listen = \"{}:{other}\" in the configuration, or \
-             --listen {}:0 for any that is free; commands find it by the data folder",
-            address.ip(),
-            address.ip()
-        ),
-    )
 }
 
 fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {

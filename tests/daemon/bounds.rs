@@ -311,6 +311,54 @@ fn a_stop_whose_head_comes_in_two_parts_keeps_its_place_in_a_flood() {
     }
 }
 
+/// What lies between a program and its clock; none where it isn't installed.
+fn fake_clock() -> Option<std::path::PathBuf> {
+    let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1")).find(|path| path.is_file())
+}
+
+#[test]
+fn a_clock_before_1970_is_named_at_the_start_and_by_doctor_and_the_store_stays_as_it_is() {
+    let Some(library) = fake_clock() else {
+        println!("SKIPPED: a clock before 1970: libfaketime isn't installed");
+        return;
+    };
+    let place = Place::new();
+    place.start().say("remember that the spare key is in the blue drawer");
+    for (shown, year) in [("@1969-12-31 23:59:00", "1969"), ("@1902-01-01 00:00:00", "190")] {
+        let runs = |args: &[&str]| {
+            let mut command = place.command();
+            command.env("LD_PRELOAD", &library).env("FAKETIME", shown).env("TZ", "UTC");
+            let output = command.arg("--data").arg(place.data()).args(args).output().expect("it runs");
+            let told = [output.stdout, output.stderr].concat();
+            (output.status.code(), String::from_utf8_lossy(&told).into_owned())
+        };
+        for args in [&["run", "--listen", "127.0.0.1:0"][..], &["memory", "verify"]] {
+            let (code, told) = runs(args);
+            assert_eq!(code, Some(78), "{args:?}: {told}");
+            assert!(told.contains("the clock of this machine says") && told.contains("set it"), "{args:?}: {told}");
+            assert!(told.contains(year) && !told.contains("panic") && !told.contains("damaged"), "{args:?}: {told}");
+        }
+        let (_, told) = runs(&["doctor"]);
+        assert!(told.contains("the clock of this machine says") && !told.contains("panic"), "{told}");
+    }
+    let found = place.start().get("/v1/memory/recall?query=spare%20key").1;
+    assert!(found["results"].to_string().contains("blue drawer"), "{found}");
+}
+
+#[test]
+fn a_port_that_is_in_use_is_named_with_who_may_have_it_and_the_key_that_gives_another() {
+    let (first, second) = (Place::new(), Place::new());
+    let daemon = first.start();
+    let address = daemon.url.trim_start_matches("http://");
+    let (code, _, told) = second.cli(&["run", "--listen", address]);
+    assert_eq!(code, 75, "{told}");
+    let port = address.rsplit(':').next().expect("a port");
+    for words in [port, "in use", "your own account", "http.listen", "--listen"] {
+        assert!(told.contains(words), "{words:?} is not in {told}");
+    }
+}
+
 #[test]
 fn with_too_few_open_files_it_says_so_with_the_fix_and_does_not_panic() {
     let place = Place::new();

@@ -299,7 +299,8 @@ function approvalBox(approval) {
   const until = new Date(approval.expires).toLocaleTimeString([], { timeZoneName: "short" });
   box.append(make("p", `${approval.tool} — ${visible(approval.reason)} (${approval.rule}); until ${until}`));
   box.append(make("pre", visible(JSON.stringify(approval.params, null, 2))));
-  const from = `${approval.sender ?? "somebody"} on ${approval.channel ?? "an unknown channel"}`;
+  const channel = approval.channel === "websocket" ? "the page" : approval.channel === "http" ? "HTTP" : (approval.channel ?? "an unknown channel");
+  const from = `${approval.sender === "owner" ? "the owner" : (approval.sender ?? "somebody")}, on ${channel}`;
   box.append(make("p", `Wanted by ${visible(from)}.`));
   const covers = approval.always?.covers;
   box.append(make("p", covers ? `“Always” would cover ${visible(covers)}.` : "There is no “always” for it."));
