@@ -214,7 +214,7 @@ const OF_CLIENTS: [&str; 11] = [
 /// Whether a client of OpenAI's interface calls there.
 pub(super) fn is_of_chat_clients(path: &str) -> bool {
     let is_below = |head: &&str| path.strip_prefix(*head).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    OF_CLIENTS.iter().any(|head| is_below(&head))
+    OF_CLIENTS.iter().any(is_below)
 }
 
 /// A refusal with what such clients show of one beside what all others read.
