@@ -29,6 +29,8 @@ const YOUTH: u64 = 2_000_000;
 const STOP_HEAD: &[u8] = b"POST /v1/stop";
 /// What a head's bytes are that aren't those of a stop.
 const NO_STOP: u8 = u8::MAX;
+/// The last request is answered, and nothing has come since: its client expects that it may be closed.
+const IDLE: u8 = NO_STOP - 1;
 
 /// What a connection is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +51,7 @@ pub(super) struct Connection {
     phase: AtomicU8,
     /// Its last request is a stop, and nobody refused it.
     is_stop: AtomicBool,
-    /// So many bytes of [`STOP_HEAD`] have come as the next request's head, or [`NO_STOP`].
+    /// So many bytes of [`STOP_HEAD`] have come as the next request's head, or [`NO_STOP`], or [`IDLE`].
     head: AtomicU8,
     /// It has made place, and may become nothing but a stop.
     is_shed: AtomicBool,
@@ -247,17 +249,21 @@ impl Connection {
     pub fn enter(&self, phase: Phase) {
         if self.phase.swap(phase as u8, Ordering::Relaxed) != phase as u8 {
             self.since.store(monotonic_micros(), Ordering::Relaxed);
-            self.head.store(0, Ordering::Relaxed);
+            self.head.store(IDLE, Ordering::Relaxed);
         }
     }
 
     /// Looks at what has come: it may be how a stop begins.
     pub fn has_read(&self, bytes: &[u8]) {
         let before = self.head.load(Ordering::Relaxed);
-        if before == NO_STOP || self.phase.load(Ordering::Relaxed) != Phase::Waiting as u8 {
+        if bytes.is_empty() || before == NO_STOP || self.phase.load(Ordering::Relaxed) != Phase::Waiting as u8 {
             return;
         }
         let mut matched = usize::from(before);
+        if before == IDLE {
+            matched = 0;
+            self.since.store(monotonic_micros(), Ordering::Relaxed);
+        }
         // Blank lines may stand before a head.
         let start =
             if matched == 0 { bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count() } else { 0 };
@@ -274,7 +280,7 @@ impl Connection {
         let is_young = now.saturating_sub(self.since.load(Ordering::Relaxed)) <= YOUTH;
         match self.head.load(Ordering::Relaxed) {
             _ if self.is_stopping(now) => Prospect::Stop,
-            NO_STOP => Prospect::None,
+            NO_STOP | IDLE => Prospect::None,
             _ if !is_young || self.phase.load(Ordering::Relaxed) != Phase::Waiting as u8 => Prospect::None,
             0 => Prospect::Silent,
             _ => Prospect::Begun,
@@ -455,7 +461,7 @@ mod tests {
             (&["POST /v1/sto", "re"], Prospect::None),
             (&["GET /"], Prospect::None),
             (&["\r\n"], Prospect::Silent),
-            (&[], Prospect::Silent),
+            (&[], Prospect::None),
         ] {
             place.connection.enter(Phase::Busy);
             place.connection.enter(Phase::Waiting);
