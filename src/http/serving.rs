@@ -56,6 +56,8 @@ pub(super) async fn run(listener: TcpListener, router: Router, shutdown: impl Fu
                     keep(stream, peer, place, router, closes).await;
                     drop(gone);
                 });
+                // What it has sent already is read before the next one may want its place.
+                tokio::task::yield_now().await;
             }
             Err(error) if is_of_the_caller(&error) => {}
             Err(error) => {
