@@ -31,6 +31,8 @@ const STOP_HEAD: &[u8] = b"POST /v1/stop";
 const NO_STOP: u8 = u8::MAX;
 /// The last request is answered, and nothing has come since: its client expects that it may be closed.
 const IDLE: u8 = NO_STOP - 1;
+/// What waits to be read is how a stop begins.
+const SEEN: u8 = NO_STOP - 2;
 
 /// What a connection is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ pub(super) struct Connection {
     phase: AtomicU8,
     /// Its last request is a stop, and nobody refused it.
     is_stop: AtomicBool,
-    /// So many bytes of [`STOP_HEAD`] have come as the next request's head, or [`NO_STOP`], or [`IDLE`].
+    /// So many bytes of [`STOP_HEAD`] have come as the next request's head, or [`NO_STOP`], [`IDLE`], [`SEEN`].
     head: AtomicU8,
     /// It has made place, and may become nothing but a stop.
     is_shed: AtomicBool,
@@ -253,13 +255,21 @@ impl Connection {
         }
     }
 
+    /// Looks at what waits to be read of a newcomer, which may take a while where many come.
+    pub fn has_seen(&self, bytes: &[u8]) {
+        self.has_read(bytes);
+        if (1..=STOP_HEAD.len() as u8).contains(&self.head.load(Ordering::Relaxed)) {
+            self.head.store(SEEN, Ordering::Relaxed);
+        }
+    }
+
     /// Looks at what has come: it may be how a stop begins.
     pub fn has_read(&self, bytes: &[u8]) {
         let before = self.head.load(Ordering::Relaxed);
         if bytes.is_empty() || before == NO_STOP || self.phase.load(Ordering::Relaxed) != Phase::Waiting as u8 {
             return;
         }
-        let mut matched = usize::from(before);
+        let mut matched = if before == SEEN { 0 } else { usize::from(before) };
         if before == IDLE {
             matched = 0;
             self.since.store(monotonic_micros(), Ordering::Relaxed);
@@ -468,6 +478,28 @@ mod tests {
             pieces.iter().for_each(|piece| place.connection.has_read(piece.as_bytes()));
             assert_eq!(place.connection.prospect(now), prospect, "{pieces:?}");
         }
+    }
+
+    #[test]
+    fn what_waits_to_be_read_counts_and_is_not_counted_twice() {
+        let all = Connections::new(ROOM);
+        let now = monotonic_micros();
+        for (seen, read, prospect) in [
+            ("POST /v1", "POST /v1/stop HTTP/1.1\r\n", Prospect::Begun),
+            ("POST /v1/stop HTTP", "POST /v1/stop HTTP/1.1\r\n", Prospect::Begun),
+            ("POST /v1", "POST /v1/sleep HTTP/1.1\r\n", Prospect::None),
+            ("", "POST /v1/stop", Prospect::Begun),
+        ] {
+            let place = all.admit(peer(1));
+            place.connection.has_seen(seen.as_bytes());
+            let expected = if seen.is_empty() { Prospect::Silent } else { Prospect::Begun };
+            assert_eq!(place.connection.prospect(now), expected, "{seen}");
+            place.connection.has_read(read.as_bytes());
+            assert_eq!(place.connection.prospect(now), prospect, "{seen}, {read}");
+        }
+        let place = all.admit(peer(1));
+        place.connection.has_seen(b"GET /");
+        assert_eq!(place.connection.prospect(now), Prospect::None);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use maxim_bus::bounds::{HEAD, HEAD_TIME, HEADERS, SEGMENT};
+use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -51,6 +52,11 @@ pub(super) async fn run(listener: TcpListener, router: Router, shutdown: impl Fu
         match accepted {
             Ok((stream, peer)) => {
                 let place = all.admit(peer.ip());
+                // Its task may have to wait for its turn, and others want its place meanwhile.
+                let mut first = [0; 32];
+                if let Ok((_, seen)) = recv(&stream, &mut first[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+                    place.connection.has_seen(&first[..seen.min(first.len())]);
+                }
                 let (router, closes, gone) = (router.clone(), closes.clone(), gone.clone());
                 tokio::spawn(async move {
                     keep(stream, peer, place, router, closes).await;
