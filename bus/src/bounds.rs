@@ -189,7 +189,7 @@ bounds! {
     /// Beyond those, for what must get through: stop, status and health.
     RESERVE = Bound::new("connections beyond those, for stop, status and health alone", "HTTP", 16, Unit::Pieces, OldestClosed);
     /// Fewer where the limit of open files is low. They count among no others.
-    SHED = Bound::new("connections that made place and may still become a stop, within 2 s", "HTTP", 256, Unit::Pieces,
+    SHED = Bound::new("connections that made place and may still become a stop, within 5 s", "HTTP", 256, Unit::Pieces,
         OldestClosed);
     SOCKETS = Bound::new("WebSockets", "WebSocket", 128, Unit::Pieces, Refused);
     PEER_SOCKETS = Bound::new("WebSockets of one address", "WebSocket", 64, Unit::Pieces, Refused);

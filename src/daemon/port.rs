@@ -3,17 +3,26 @@
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
+use rustix::net::listen;
 use rustix::process::geteuid;
 
 use crate::cli::{CliError, Exit};
 use crate::loopback;
+
+/// Connections that may wait for their acceptance; the kernel's own bound may be lower.
+const BACKLOG: i32 = 2048;
 
 /// Listens there.
 ///
 /// # Errors
 /// The address is in use, or is none of this machine.
 pub(super) fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
-    TcpListener::bind(address).map_err(|error| {
+    // The standard library lets 128 wait, and whoever comes then tries again after a second. A stop is to get in.
+    let listener = TcpListener::bind(address).and_then(|listener| {
+        listen(&listener, BACKLOG)?;
+        Ok(listener)
+    });
+    listener.map_err(|error| {
         let is_taken = error.kind() == ErrorKind::AddrInUse;
         let own = geteuid().as_raw();
         let (found, fix) = match (is_taken, loopback::listener(address)) {

@@ -24,7 +24,7 @@ use super::Problem;
 /// microseconds. Its body is a line.
 const STOP_TIME: u64 = 3_000_000;
 /// How long a connection may take to become a stop: microseconds.
-const YOUTH: u64 = 2_000_000;
+const YOUTH: u64 = 5_000_000;
 /// How the head of a stop begins.
 const STOP_HEAD: &[u8] = b"POST /v1/stop";
 /// What a head's bytes are that aren't those of a stop.

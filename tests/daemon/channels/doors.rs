@@ -163,7 +163,8 @@ fn by_http(house: &mut House) {
                 body[&name] = long().into();
                 let (status, answer) = house.daemon.post_raw(&near, body.to_string());
                 // A stop is heeded; all else says what is too long, or that it is no such thing.
-                let is_right = if path == "/v1/stop" { status == 200 } else { (400..=422).contains(&status) };
+                let is_right =
+                    if path == "/v1/stop" { answer["latched"] == true } else { (400..=422).contains(&status) };
                 assert!(is_right || method != "post", "{method} {path}, {name}: {status} {answer}");
                 tried += 1;
             }
