@@ -6,6 +6,7 @@
 mod console;
 mod found;
 pub mod opening;
+mod port;
 mod signals;
 mod stop_ways;
 pub mod systemd;
@@ -37,6 +38,7 @@ use crate::cli::{CliError, Exit};
 use crate::config::{self, Mode, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Proof, Served};
+use crate::machine_clock;
 use crate::machines::{self, Machines, Taken};
 use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::standard_error;
@@ -87,6 +89,7 @@ pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
     standard_error::take_panics();
     enough_files(getrlimit(Resource::Nofile).current)?;
+    machine_clock::check()?;
     let opened = open(&plan)?;
     let system = actix::System::new();
     let exit = system.block_on(live(plan, opened, watch));
@@ -132,7 +135,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
         }
         Some(_) => {
             // A machine that stands by listens only once it lives, and had better know now whether it can.
-            drop(bind(plan)?);
+            drop(port::bind(plan.settings.http.listen)?);
             let Taken { store, report, latch, mirror, machines } =
                 machines::join(&plan.settings.nats, &plan.folder, options)?;
             (store, report, Some((latch, mirror, Arc::new(machines))))
@@ -144,7 +147,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     };
     let latch = open_latch(&plan.folder.latch(), !report.fresh, found, mirror)
         .map_err(|error| unusable("the latch file", &plan.folder.latch(), &error))?;
-    let listener = bind(plan)?;
+    let listener = port::bind(plan.settings.http.listen)?;
     let ready = listener.set_nonblocking(true).and_then(|()| listener.local_addr());
     let address = ready.map_err(|error| unusable("the listening socket", folder, &error))?;
     let proof = proof(plan, bearer.as_ref())?;
@@ -198,13 +201,6 @@ pub fn written_folder(mode: Mode, workdir: &Path) -> PathBuf {
         Mode::Active => workdir.to_owned(),
         Mode::Singularity => "/".into(),
     }
-}
-
-fn bind(plan: &Plan) -> Result<TcpListener, CliError> {
-    TcpListener::bind(plan.settings.http.listen).map_err(|error| {
-        let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
-        CliError::new(Exit::TryAgain, found, "stop what uses it, or give another with --listen, e.g. 127.0.0.1:0")
-    })
 }
 
 fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
@@ -366,7 +362,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .connect(move |name| of_channels.desk(name), standard_error::tell)
         .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;
     if plan.console {
-        console::start(&agent.outside);
+        console::start(&agent.outside, &agent.supervision);
     } else if console::is_fed() {
         standard_error::tell(
             "nothing is read from standard input, as it is no terminal; `maxim chat --plain` takes lines of a pipe or a file",

@@ -65,6 +65,17 @@ impl StopDetail {
     /// Whoever stops goes several ways at once, and the signal may well come in first: so long the words may take.
     const IN_WORDS_WITHIN: SignedDuration = SignedDuration::from_secs(5);
 
+    /// Who it was, for a person: some ways to stop name no one.
+    pub fn who(by: &str) -> &str {
+        match by {
+            "http" => "somebody over HTTP",
+            "console" => "somebody at the console",
+            Self::BY_SIGNAL => "a signal",
+            "stop.request" => "the file stop.request",
+            by => by,
+        }
+    }
+
     /// With words that the latch's file and every record of the stop can hold: a stop is heeded however long they are.
     pub fn bounded(self) -> Self {
         let cut = |text: String| if text.len() > REASON.limit { REASON.cut(&text) } else { text };
@@ -333,6 +344,26 @@ impl StopLatch {
             hook(&detail, &raised);
         }
         (raised, answer)
+    }
+
+    /// Gives a stop that was raised without words its reason, where it still stands as it was raised. Gives what stands then.
+    pub fn explain(&self, raised: &StopDetail, reason: String) -> Option<StopDetail> {
+        let (raised, explained) = (raised.clone().bounded(), StopDetail { reason, ..raised.clone() }.bounded());
+        let generation = self.0.word.load(Ordering::SeqCst) >> 2;
+        {
+            let mut known = self.0.detail.lock();
+            if !self.is_stopped() {
+                return None;
+            }
+            if known.as_ref() != Some(&raised) {
+                return known.clone();
+            }
+            *known = Some(explained.clone());
+        }
+        if let Some(writer) = &self.0.writer {
+            writer.put(LatchRecord { state: LatchState::Stopped, detail: Some(explained.clone()) }, generation);
+        }
+        Some(explained)
     }
 
     /// Refuses motion until a person resumes; a stop stays a stop. For a brain that is no longer whole.

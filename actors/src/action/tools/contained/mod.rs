@@ -55,7 +55,7 @@ use super::{ErrorKind, ToolFailure};
 
 pub use barriers::Barriers;
 pub use bubblewrap::{Bubblewrap, ENTRY, enter};
-pub use capture::Captured;
+pub use capture::{Captured, Pace};
 pub use grants::way_to_own;
 pub use kernel::{KernelSupport, LandlockSupport};
 pub use own_port::OwnPorts;

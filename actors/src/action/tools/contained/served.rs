@@ -9,7 +9,7 @@ use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{EffectKind, StopLatch};
 use tokio::sync::oneshot;
 
-use super::capture::Reading;
+use super::capture::{Pace, Reading};
 use super::disk::{self, DiskWatch};
 use super::group::{Group, Remains};
 use super::{
@@ -73,7 +73,8 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Starts a program. `spec.stdin` and `spec.deadline` mean nothing here: it runs until it is ended.
+/// Starts a program. `spec.stdin` and `spec.deadline` mean nothing here: it runs until it is ended. Its standard error is read
+/// as fast as `pace` lets it be.
 ///
 /// # Errors
 /// The latch is raised, the program can't be started, or its sandbox isn't whole and the policy refuses that.
@@ -81,6 +82,7 @@ pub fn serve(
     spec: &ChildSpec,
     policy: &SandboxPolicy,
     latch: &StopLatch,
+    pace: Pace,
 ) -> Result<(ChildStdin, ChildStdout, Running), ToolFailure> {
     let (say, news) = mpsc::channel();
     let (say_started, started) = mpsc::channel();
@@ -99,7 +101,7 @@ pub fn serve(
         let ended = move |status| drop(say.send(News::Ended(status)));
         let begun = wait_at_gate(&spec, &policy, &mut group, &scratch, ended).and_then(|mut waiting| {
             let keeper = waiting.keeper.take();
-            Ok((let_go(&spec, waiting, &group)?, keeper))
+            Ok((let_go(&spec, waiting, &group, pace)?, keeper))
         });
         let ((pipes, stderr, hand_over, child), _keeper) = match begun {
             Ok(begun) => begun,
@@ -146,9 +148,10 @@ fn let_go(
     spec: &ChildSpec,
     waiting: Waiting,
     group: &Group<'_>,
+    pace: Pace,
 ) -> Result<(Pipes, Reading, Sender<Child>, Child), ToolFailure> {
     let Waiting { mut child, report, hand_over, .. } = waiting;
-    let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
+    let stderr = Reading::paced(child.stderr.take(), spec.output_cap, pace)?;
     if group.was_stopped() {
         group.kill();
         let _ = child.wait();
