@@ -19,6 +19,7 @@ use rustix::process::{
 use super::cgroup::Cgroup;
 use super::policy::Limits;
 use super::processes::{self, LeftProcess, Process};
+use super::report::{Layer, SandboxReport};
 use crate::action::tools::{ErrorKind, ToolFailure};
 
 /// What the leader does: waits for its input to end, which happens when this process dies, whatever kills it. Then it ends
@@ -36,6 +37,8 @@ pub(super) struct Group<'latch> {
     cgroup: Result<Cgroup, String>,
     /// Orphans of the run become children of this process.
     takes_orphans: bool,
+    /// Nothing of the run can leave the control group, so that it alone tells who is there.
+    is_closed: bool,
 }
 
 /// Who was still there at the end.
@@ -67,7 +70,8 @@ impl<'latch> Group<'latch> {
             .map_err(|error| no_group(format!("/bin/sh can't be started: {error}")))?;
         match permit.register(anchor.id()) {
             Some(registered) => {
-                Ok(Self { anchor, registered: Some(registered), was_stopped: Cell::new(false), cgroup, takes_orphans })
+                let (registered, was_stopped) = (Some(registered), Cell::new(false));
+                Ok(Self { anchor, registered, was_stopped, cgroup, takes_orphans, is_closed: false })
             }
             None => {
                 let _ = anchor.kill();
@@ -95,6 +99,12 @@ impl<'latch> Group<'latch> {
         }
     }
 
+    /// The walls of the run are up: what is in the control group can't write to its files, and stays in the group.
+    pub(super) fn close(&mut self, report: &SandboxReport) {
+        let is_held = |layer: &Layer| matches!(layer, Layer::Enforced { .. } | Layer::Partial { .. });
+        self.is_closed = self.cgroup.is_ok() && is_held(&report.files) && is_held(&report.group);
+    }
+
     /// The control group, or why there is none.
     pub(super) fn cgroup(&self) -> Result<&Cgroup, &str> {
         self.cgroup.as_ref().map_err(String::as_str)
@@ -113,6 +123,10 @@ impl<'latch> Group<'latch> {
 
     /// All that run now, beside the leader. `mark` is a variable that the environment of each of them was begun with.
     pub(super) fn members(&self, mark: &str) -> Vec<Process> {
+        if let (Ok(cgroup), true) = (&self.cgroup, self.is_closed) {
+            let all = cgroup.members().into_iter().filter_map(Process::of);
+            return all.filter(|process| process.is_alive() && process.pid != self.id()).collect();
+        }
         let others = self.cgroup.as_ref().map(Cgroup::members).unwrap_or_default();
         processes::of_call(self.id(), mark, &others)
     }

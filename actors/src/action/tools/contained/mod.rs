@@ -14,8 +14,10 @@
 mod bubblewrap;
 mod capture;
 mod cgroup;
+mod clone_into;
 mod descriptors;
 mod disk;
+mod gate;
 mod grants;
 mod group;
 mod kernel;
@@ -34,9 +36,10 @@ mod walls;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -46,6 +49,7 @@ use serde::{Deserialize, Serialize};
 
 use self::capture::Reading;
 use self::disk::DiskWatch;
+use self::gate::{Gate, Start};
 use self::group::{Group, Remains};
 use self::own_port::{Keeper, Raised, Supervisor};
 use self::privileges::Privileges;
@@ -131,7 +135,7 @@ impl ChildOutcome {
 }
 
 struct Started {
-    child: Child,
+    child: Gate,
     report: SandboxReport,
 }
 
@@ -196,9 +200,9 @@ fn told(members: &[processes::Process], policy: &SandboxPolicy) -> Vec<LeftProce
 
 /// A restricted child that waits at its gate; the thread that started it waits for it once it has it back.
 struct Waiting {
-    child: Child,
+    child: Gate,
     report: SandboxReport,
-    hand_over: mpsc::Sender<Child>,
+    hand_over: mpsc::Sender<Gate>,
     /// Held as long as the child may connect.
     keeper: Option<Keeper>,
 }
@@ -216,11 +220,14 @@ fn wait_at_gate(
     }
     let (to_supervisor, keeper) = Supervisor::split(Supervisor::start(policy)?);
     let (Started { mut child, mut report }, hand_over) = start(spec, policy, group, scratch, to_supervisor, ended)?;
-    group.adopt(child.id());
+    if !child.is_in_cgroup {
+        group.adopt(child.id());
+    }
     report.limits = limits::apply(child.id(), &policy.limits, spec.deadline, group.cgroup());
     if group.cgroup().is_ok() {
         report.group = report.group.also_by("a control group");
     }
+    group.close(&report);
     if policy.on_missing == OnMissing::Refuse && !report.is_complete() {
         group.kill();
         let _ = child.wait();
@@ -243,13 +250,15 @@ fn start(
     scratch: &Scratch,
     to_supervisor: Option<own_port::HandOver>,
     ended: impl FnOnce(std::io::Result<ExitStatus>) + Send + 'static,
-) -> Result<(Started, mpsc::Sender<Child>), ToolFailure> {
-    let (hand_over, handed_over) = mpsc::channel::<Child>();
+) -> Result<(Started, mpsc::Sender<Gate>), ToolFailure> {
+    let (hand_over, handed_over) = mpsc::channel::<Gate>();
     let (say_started, started) = mpsc::channel();
     let (spec, policy, scratch, pgid) = (spec.clone(), policy.clone(), scratch.0.clone(), group.id());
+    // Without a handle it is moved in.
+    let cgroup = group.cgroup().ok().and_then(|cgroup| cgroup.handle().try_clone().ok());
     let thread = std::thread::Builder::new().name("contained-child".into());
     let spawned = thread.spawn(move || {
-        let result = start_here(&spec, &policy, &scratch, pgid, to_supervisor);
+        let result = start_here(&spec, &policy, &scratch, pgid, cgroup, to_supervisor);
         if say_started.send(result).is_ok()
             && let Ok(mut child) = handed_over.recv()
         {
@@ -272,6 +281,7 @@ fn start_here(
     policy: &SandboxPolicy,
     scratch: &Path,
     pgid: u32,
+    cgroup: Option<OwnedFd>,
     to_supervisor: Option<own_port::HandOver>,
 ) -> Result<Started, ToolFailure> {
     let failed = |error: std::io::Error| {
@@ -282,9 +292,9 @@ fn start_here(
     let walls = Walls::of(spec, policy, scratch, pgid, &privileges).map_err(|why| exposing(spec, &why.to_string()))?;
     let Raised { layer: own_port, closed: closed_ports } = own_port::raise(policy, to_supervisor)?;
     let walls = Walls { closed_ports, ..walls };
-    let (held, namespaces, mut wrapper) = match &policy.namespaces {
+    let (held, last, namespaces, mut wrapper) = match &policy.namespaces {
         None => {
-            let mut held = walls.raise();
+            let (mut held, last) = walls.raise_but_last();
             if let (Layer::Missing { why }, false) = (&held.files, policy.expose_own_data || policy.own.data.is_empty())
             {
                 return Err(exposing(spec, &format!("nothing keeps it from the agent's own files: {why}")));
@@ -292,13 +302,13 @@ fn start_here(
             if let Some(missing) = Walls::left_open(spec, policy) {
                 held.files = held.files.lacking(missing);
             }
-            (held, Layer::NotAsked, Vec::new())
+            (held, last, Layer::NotAsked, Vec::new())
         }
         Some(bubblewrap) => {
             let walls = Walls { group: NO_GROUP, ..walls.clone() };
             let held = walls.tried().map_err(failed)?;
             let wrapper = bubblewrap.wrapper(&walls, &held, &spec.cwd).map_err(failed)?;
-            (held, Layer::Enforced { by: "bubblewrap".into() }, wrapper)
+            (held, None, Layer::Enforced { by: "bubblewrap".into() }, wrapper)
         }
     };
     let is_bounded_by_mounts = policy.namespaces.is_some() && !walls.mounted.has_link && !walls.writes_everywhere();
@@ -310,7 +320,8 @@ fn start_here(
     let limits = Layer::Missing { why: "not set yet".into() };
     let (privileges, notes) = (privileges.layer, walls.note().into_iter().collect());
     let report = SandboxReport { files, signals, network, group, privileges, limits, namespaces, own_port, notes };
-    let child = gate(spec, policy, scratch, pgid, &wrapper).spawn().map_err(failed)?;
+    let start = Start { spec, policy, scratch, group: pgid, wrapper: &wrapper, last: last.as_ref() };
+    let child = Gate::start(&start, cgroup.as_ref().map(AsFd::as_fd)).map_err(failed)?;
     Ok(Started { child, report })
 }
 
@@ -323,18 +334,7 @@ fn exposing(spec: &ChildSpec, why: &str) -> ToolFailure {
     ToolFailure::new(ErrorKind::Refused, message)
 }
 
-/// A shell that reads one line byte by byte (POSIX asks that of `read`) and becomes the program, for which the rest of
-/// its input is left.
-fn gate(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32, wrapper: &[OsString]) -> Command {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "read -r _ && exec \"$@\"", "gate"]).args(wrapper).arg(&spec.program).args(&spec.args);
-    command.current_dir(&spec.cwd).env_clear().envs(policy.environment(scratch));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.process_group(i32::try_from(pgid).unwrap_or(i32::MAX));
-    command
-}
-
-fn open_gate(child: &mut Child, input: &[u8]) -> Result<(), ToolFailure> {
+fn open_gate(child: &mut Gate, input: &[u8]) -> Result<(), ToolFailure> {
     let Some(mut stdin) = child.stdin.take() else { return Ok(()) };
     let mut bytes = b"\n".to_vec();
     bytes.extend_from_slice(input);

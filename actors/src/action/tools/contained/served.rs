@@ -1,7 +1,7 @@
 //! A contained program that goes on running and is spoken to by its pipes, such as a server of tools.
 
 use std::io::Write;
-use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
+use std::process::{ChildStdin, ChildStdout, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::capture::Reading;
 use super::disk::{self, DiskWatch};
+use super::gate::Gate;
 use super::group::{Group, Remains};
 use super::{
     AFTER_THE_KILL, ChildSpec, ErrorKind, SandboxPolicy, SandboxReport, Scratch, ToolFailure, Waiting, no_thread,
@@ -146,7 +147,7 @@ fn let_go(
     spec: &ChildSpec,
     waiting: Waiting,
     group: &Group<'_>,
-) -> Result<(Pipes, Reading, Sender<Child>, Child), ToolFailure> {
+) -> Result<(Pipes, Reading, Sender<Gate>, Gate), ToolFailure> {
     let Waiting { mut child, report, hand_over, .. } = waiting;
     let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
     if group.was_stopped() {
