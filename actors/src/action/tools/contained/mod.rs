@@ -24,6 +24,7 @@ mod kernel;
 mod landlock_layer;
 mod limits;
 mod mounts;
+mod outcome;
 mod own_port;
 mod policy;
 mod privileges;
@@ -44,8 +45,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
-use maxim_bus::latch::Permit;
-use serde::{Deserialize, Serialize};
+use maxim_bus::latch::{HeldFolder, Permit};
 
 use self::capture::Reading;
 use self::disk::DiskWatch;
@@ -60,6 +60,7 @@ pub use bubblewrap::{Bubblewrap, ENTRY, enter};
 pub use capture::Captured;
 pub use grants::way_to_own;
 pub use kernel::{KernelSupport, LandlockSupport};
+pub use outcome::{ChildOutcome, Ending, Times};
 pub use own_port::OwnPorts;
 pub use policy::{Limits, Network, OnMissing, SandboxPolicy};
 pub use processes::LeftProcess;
@@ -87,53 +88,6 @@ pub struct ChildSpec {
     pub output_cap: usize,
 }
 
-/// How it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// By itself, with this code.
-    Exited(i32),
-    /// By this signal, of its own doing or by a limit.
-    Killed(i32),
-    /// At the deadline.
-    DeadlinePassed,
-    /// By the stop latch.
-    Stopped,
-    /// When it had written more than it may.
-    DiskFilled,
-}
-
-/// What came of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ChildOutcome {
-    pub ending: Ending,
-    pub stdout: Captured,
-    pub stderr: Captured,
-    pub report: SandboxReport,
-    /// What still ran when the command had ended, or had got out of its group. All of it was ended.
-    #[serde(default)]
-    pub left: Vec<LeftProcess>,
-    /// How it passed the bound of what it may write; with [`Ending::DiskFilled`].
-    #[serde(default)]
-    pub filled: Option<String>,
-}
-
-impl ChildOutcome {
-    /// Who was left, for a person; none when nobody was.
-    pub fn left_in_words(&self) -> Option<String> {
-        let count = self.left.len();
-        let they = if count == 1 { "1 process was left and was ended" } else { "processes were left and were ended" };
-        let they = if count == 1 { they.to_owned() } else { format!("{count} {they}") };
-        (count > 0).then(|| format!("{they}: {}", processes::in_words(&self.left)))
-    }
-
-    /// Why it was ended for what it wrote, for a person.
-    pub fn filled_in_words(&self) -> String {
-        let why = self.filled.as_deref().unwrap_or("it has written more than it may");
-        format!("was ended: {why}; what it wrote is still there, but for its temporary files")
-    }
-}
-
 struct Started {
     child: Gate,
     report: SandboxReport,
@@ -159,14 +113,19 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     }
     let mut disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
     open_gate(&mut child, &spec.stdin)?;
+    let watch = Stopwatch::start();
     let gate = child.id();
     let _ = hand_over.send(child);
     let mut filled = None;
-    let ending = wait(&status, spec.deadline, &group, || {
+    let own = permit.folder();
+    let mut restored = Vec::new();
+    let (ending, killed) = wait(&status, watch, spec.deadline, &group, || {
         group.tidy(gate);
+        restored.extend(own.map(HeldFolder::restore).unwrap_or_default());
         filled = disk.look(group.id(), &mark);
         filled.is_some()
     })?;
+    let ended = watch.elapsed();
     let ending = match ending {
         Ending::Exited(code) if policy.namespaces.is_some() => bubblewrap::ending(code),
         ending => ending,
@@ -177,6 +136,15 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     let (stdout, stdout_closed) = stdout.finish(AFTER_THE_KILL);
     let (stderr, stderr_closed) = stderr.finish(AFTER_THE_KILL);
     let Remains { strays, living } = group.end(&mark, strays, AFTER_THE_KILL);
+    let times = Times { killed, ended, gone: watch.elapsed() };
+    restored.extend(own.map(HeldFolder::restore_all).unwrap_or_default());
+    if !restored.is_empty() {
+        tracing::warn!(
+            program = spec.program,
+            restored = restored.join("; "),
+            "the agent's own folder had been changed"
+        );
+    }
     if !living.is_empty() {
         let they = processes::in_words(&living);
         report.group = Layer::Missing { why: format!("after the kill there still are {they}") };
@@ -189,7 +157,7 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     // All of a call that was ended from outside were there, which is no news.
     let has_ended_by_itself = matches!(ending, Ending::Exited(_) | Ending::Killed(_));
     let left = if has_ended_by_itself { told(&members, policy) } else { strays };
-    Ok(ChildOutcome { ending, stdout, stderr, report, left, filled })
+    Ok(ChildOutcome { ending, stdout, stderr, report, left, filled, restored, times })
 }
 
 /// Those of the command. The one that made its namespaces ends with these.
@@ -345,16 +313,16 @@ fn open_gate(child: &mut Gate, input: &[u8]) -> Result<(), ToolFailure> {
     Ok(())
 }
 
-/// Waits for the end. `is_full` is asked again and again, and ends it.
+/// Waits for the end, and says when the kill was sent, if one was. `is_full` is asked again and again, and ends it.
 fn wait(
     status: &Receiver<std::io::Result<ExitStatus>>,
+    watch: Stopwatch,
     deadline: Duration,
     group: &Group<'_>,
     mut is_full: impl FnMut() -> bool,
-) -> Result<Ending, ToolFailure> {
+) -> Result<(Ending, Option<Duration>), ToolFailure> {
     let lost = |error: String| ToolFailure::new(ErrorKind::Io, format!("lost sight of the child process: {error}"));
-    let watch = Stopwatch::start();
-    let mut ended_for = None;
+    let (mut ended_for, mut killed) = (None, None);
     let status = loop {
         let left = deadline.saturating_sub(watch.elapsed());
         let patience = if ended_for.is_some() { AFTER_THE_KILL } else { left.min(disk::OFTEN) };
@@ -362,24 +330,26 @@ fn wait(
             (Ok(status), _) => break status,
             (Err(RecvTimeoutError::Disconnected), _) => return Err(lost("its thread has died".into())),
             // It hangs in the kernel; the report names it.
-            (Err(RecvTimeoutError::Timeout), Some(ending)) => return Ok(ending),
+            (Err(RecvTimeoutError::Timeout), Some(ending)) => return Ok((ending, killed)),
             (Err(RecvTimeoutError::Timeout), None) => {
                 let is_late = watch.elapsed() >= deadline;
                 if is_late || is_full() {
                     ended_for = Some(if is_late { Ending::DeadlinePassed } else { Ending::DiskFilled });
                     group.kill();
+                    killed = Some(watch.elapsed());
                 }
             }
         }
     };
     let status = status.map_err(|error| lost(error.to_string()))?;
-    Ok(match (group.was_stopped(), ended_for, status.code(), status.signal()) {
+    let ending = match (group.was_stopped(), ended_for, status.code(), status.signal()) {
         // What ended by itself has ended so, whatever came after it.
         (true, _, None, _) => Ending::Stopped,
         (_, Some(ending), None, _) => ending,
         (_, _, Some(code), _) => Ending::Exited(code),
         (_, _, None, signal) => Ending::Killed(signal.unwrap_or_default()),
-    })
+    };
+    Ok((ending, killed))
 }
 
 /// A private folder for temporary files, gone with the run.

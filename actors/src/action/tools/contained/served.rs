@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
-use maxim_bus::latch::{EffectKind, StopLatch};
+use maxim_bus::latch::{EffectKind, HeldFolder, StopLatch};
 use tokio::sync::oneshot;
 
 use super::capture::Reading;
@@ -46,7 +46,14 @@ enum News {
 }
 
 /// Waits for the end. A program that runs for months writes much; it may write so much within a minute.
-fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32, mark: &str) -> News {
+fn wait(
+    news: &Receiver<News>,
+    mut disk: DiskWatch,
+    group: &Group<'_>,
+    gate: u32,
+    mark: &str,
+    own: Option<&HeldFolder>,
+) -> News {
     let mut watch = Stopwatch::start();
     loop {
         match news.recv_timeout(disk::OFTEN) {
@@ -55,6 +62,7 @@ fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32
             Err(RecvTimeoutError::Timeout) => {}
         }
         group.tidy(gate);
+        tell_restored(own.map(HeldFolder::restore));
         if let Some(why) = disk.look(group.id(), mark) {
             return News::Filled(why);
         }
@@ -62,6 +70,13 @@ fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32
             disk.again();
             watch = Stopwatch::start();
         }
+    }
+}
+
+/// Of a folder of the agent's own whose modes were changed.
+fn tell_restored(restored: Option<Vec<String>>) {
+    if let Some(restored) = restored.filter(|restored| !restored.is_empty()) {
+        tracing::warn!(restored = restored.join("; "), "the agent's own folder was changed while a server ran");
     }
 }
 
@@ -111,7 +126,7 @@ pub fn serve(
         let _ = say_started.send(Ok(pipes));
         let mark = scratch.mark();
         let disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
-        let first = wait(&news, disk, &group, gate, &mark);
+        let first = wait(&news, disk, &group, gate, &mark, latch.folder());
         let strays = group.strays(&group.members(&mark));
         group.kill();
         let how = match (group.was_stopped(), first) {
@@ -123,6 +138,7 @@ pub fn serve(
         };
         let (said, _) = stderr.finish(AFTER_THE_KILL);
         let Remains { strays, living } = group.end(&mark, strays, AFTER_THE_KILL);
+        tell_restored(latch.folder().map(HeldFolder::restore_all));
         if !strays.is_empty() {
             let strays = processes::in_words(&strays);
             tracing::warn!(program = spec.program, strays, "processes of a server had left their group and were ended");
