@@ -39,7 +39,9 @@ impl Home {
         let (mut place, tools) = (harness::Place::new(), tempfile::tempdir().expect("a folder"));
         let root = place.root.path().to_owned();
         let text = format!("[tools]\nbubblewrap = \"off\"\nfolder = \"{}\"\n", tools.path().display());
-        fs::write(place.work().join("maxim.toml"), text).expect("written");
+        let configuration = root.join("home/.config/maxim");
+        fs::create_dir_all(&configuration).expect("made");
+        fs::write(configuration.join("maxim.toml"), text).expect("written");
         // A person's tool: the gate doesn't judge what its program does, so the walls alone hold it.
         let manifest = json!({
             "name": "tidy", "description": "Tidies up.", "command": ["./tidy.sh"], "effect": "reversible",
@@ -61,8 +63,7 @@ impl Home {
             harness::copy_program(&place.program, &program);
             set(&program, 0o755);
             place.program = program;
-            for folder in [root.clone(), place.data(), place.work(), root.join("home"), place.work().join("maxim.toml")]
-            {
+            for folder in [root.clone(), place.data(), place.work(), root.join("home")] {
                 chown(&folder, Some(Self::OTHER), Some(Self::OTHER)).expect("given");
             }
         }
