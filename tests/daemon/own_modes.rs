@@ -48,13 +48,13 @@ impl Home {
             "speech": {"verbs": ["tidy"], "patterns": ["{verb} up everything"]},
         });
         fs::write(tools.path().join("tidy.json"), manifest.to_string()).expect("written");
-        let closing =
-            "chmod 000 D/token D/latch.json D/latch.new D/stop.sock D/store/* D/store; chmod 000 D; chmod 000 R";
-        let closing =
-            closing.replace('D', &place.data().display().to_string()).replace('R', &root.display().to_string());
-        let begun = place.work().join("begun");
-        let script =
-            format!("#!/bin/sh\nwhile :; do {{ {closing}; }} 2>/dev/null; echo x > {} ; done\n", begun.display());
+        let (data, begun) = (place.data().display().to_string(), place.work().join("begun"));
+        let script = format!(
+            "#!/bin/sh\nwhile :; do {{ for name in token latch.json latch.new stop.sock store/* store .; do \
+             chmod 000 {data}/$name; done; echo x > {}; chmod 000 {}; }} 2>/dev/null; done\n",
+            begun.display(),
+            root.display()
+        );
         fs::write(tools.path().join("tidy.sh"), script).expect("written");
         set(&tools.path().join("tidy.sh"), 0o755);
         set(tools.path(), 0o755);
