@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -27,6 +27,9 @@ const PROMPT: Duration = Duration::from_millis(20);
 /// The programs burn every core meanwhile, and there are more that want to run than cores: half of all kills hold the bound
 /// itself, the slowest this many times it.
 const BUSY: u32 = 100;
+
+/// One storm at a time, so that the bound is that of one.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn programs() -> u64 {
     std::env::var("MAXIM_HOSTILE").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS)
@@ -301,6 +304,7 @@ fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: Deadl
 }
 
 fn under_the_deadline(count: u64, make: &Make) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let latch = StopLatch::in_memory();
     let base = AtomicU64::new(80);
     let tally = storm(0, count, make, &latch, Deadline::Learned(&base));
@@ -317,6 +321,7 @@ fn under_the_deadline(count: u64, make: &Make) {
 }
 
 fn under_the_stop(count: u64, make: &Make) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut stopped, mut round, mut came_so_far) = (0, 0, 0);
     let (mut raised, mut dying) = (Vec::new(), Vec::new());
     while stopped < count {
@@ -325,6 +330,13 @@ fn under_the_stop(count: u64, make: &Make) {
         let folders = Mutex::default();
         let (watched, latch) = (&folders, &latch);
         let tally = std::thread::scope(|scope| {
+            // As in a daemon, whoever raises has waited for it.
+            let (say_now, now) = mpsc::channel::<()>();
+            let raising = scope.spawn(move || {
+                now.recv().expect("it is said");
+                let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
+                latch.raise(detail).0
+            });
             let running = scope.spawn(move || self::storm(first, AT_ONCE, make, latch, Deadline::Never(watched)));
             // When so many of them have come so far, from none to nearly all. Some end by themselves.
             let begun = Instant::now();
@@ -333,8 +345,8 @@ fn under_the_stop(count: u64, make: &Make) {
             while !running.is_finished() && have() < enough && begun.elapsed() < Duration::from_secs(3) {
                 std::thread::yield_now();
             }
-            let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
-            let told = latch.raise(detail).0;
+            say_now.send(()).expect("it waits");
+            let told = raising.join().expect("raised");
             raised.push(Duration::from_micros(told.latency_us));
             running.join().expect("no seed failed")
         });
