@@ -238,7 +238,7 @@ mod tests {
         if super::super::contained::KernelSupport::probe().seccomp_missing.is_some() {
             return println!("SKIPPED: no seccomp here, so nothing is refused");
         }
-        let mut shell = shell();
+        let shell = shell();
         for (command, is_told) in [
             ("mkdir d && chmod g+s d", true),
             ("mkdir -p e && chmod 2775 e", true),

@@ -209,7 +209,15 @@ mod tests {
         cgroup.adopt(child.id()).expect("taken");
         assert!(cgroup.is_populated() && cgroup.members() == [child.id()]);
         cgroup.kill();
-        assert_eq!(child.wait().expect("ended").signal(), Some(9));
+        let watch = Stopwatch::start();
+        let ended = loop {
+            match child.try_wait().expect("asked") {
+                Some(status) => break status,
+                None => assert!(watch.elapsed() < Duration::from_secs(20), "it goes on"),
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!(ended.signal(), Some(9));
         drop(cgroup);
         assert!(!folder.exists());
     }

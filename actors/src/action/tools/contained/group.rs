@@ -297,6 +297,42 @@ mod tests {
         assert!(strays.iter().all(|stray| !stray.lives_on()));
     }
 
+    /// As on a kernel without seccomp: when this process dies, nobody else ends who has left the group.
+    #[test]
+    fn who_has_left_the_group_ends_by_its_control_group_when_the_process_that_holds_its_anchor_dies() {
+        let latch = StopLatch::in_memory();
+        let permit = latch.permit(EffectKind::Other).expect("not stopped");
+        let mut group = Group::lead(&permit, &Limits::default()).expect("a group");
+        if let Err(why) = group.cgroup() {
+            return println!("SKIPPED: no control group of its own here: {why}");
+        }
+        let id = i32::try_from(group.id()).expect("a pid");
+        let script = "read -r _; exec setsid -w sh -c 'echo begun; exec sleep 600'";
+        let mut member = Command::new("/bin/sh")
+            .args(["-c", script])
+            .process_group(id)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh");
+        group.adopt(member.id());
+        member.stdin.take().expect("its input").write_all(b"\n").expect("written");
+        let mut out = BufReader::new(member.stdout.take().expect("its output"));
+        let mut said = String::new();
+        out.read_line(&mut said).expect("read");
+        assert_eq!(said, "begun\n");
+        let outside = group.strays(&group.members("")).len();
+        assert_eq!(outside, 1, "it has a session of its own");
+        // What the kernel does to the anchor's input when this process is gone.
+        drop(group.anchor.stdin.take());
+        // Its output closes when all that hold it have ended.
+        let (say_closed, closed) = std::sync::mpsc::channel();
+        std::thread::spawn(move || say_closed.send(out.read_line(&mut String::new())));
+        let closed = closed.recv_timeout(PATIENCE).expect("it ends");
+        assert_eq!(closed.expect("read"), 0);
+        assert_eq!(member.wait().expect("ended").signal(), Some(9));
+    }
+
     #[test]
     fn no_dead_stay_behind() {
         let latch = StopLatch::in_memory();
