@@ -5,6 +5,7 @@
 
 mod children;
 mod file;
+mod folder;
 #[cfg(test)]
 mod storm;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use children::{ChildGroup, ChildGroups};
 pub use file::{LatchFile, LatchRecord, LoadedLatch};
+pub use folder::HeldFolder;
 pub use writing::DurableAnswer;
 
 use writing::Writer;
@@ -120,6 +122,8 @@ pub enum Stopped {
 pub struct Permit<'latch> {
     children: &'latch ChildGroups,
     kills: u64,
+    /// Where the latch's file lies.
+    folder: Option<&'latch HeldFolder>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -133,6 +137,11 @@ impl<'latch> Permit<'latch> {
     /// permit was given is seen by [`ChildGroup::was_stopped`]: ask it right after, before the child may do anything.
     pub fn register(&self, leader: u32) -> Option<ChildGroup<'latch>> {
         self.children.register(leader, self.kills)
+    }
+
+    /// The folder that the latch's file lies in, which is the agent's own; none for a latch in memory.
+    pub fn folder(&self) -> Option<&'latch HeldFolder> {
+        self.folder
     }
 }
 
@@ -245,6 +254,11 @@ impl StopLatch {
         })))
     }
 
+    /// The folder that its file lies in; none for a latch in memory.
+    pub fn folder(&self) -> Option<&HeldFolder> {
+        self.0.file.as_ref().and_then(|file| file.folder())
+    }
+
     /// Waits until all that was decided is in the file, and in the mirror if there is one; at most `limit`. False if it isn't.
     pub fn settle(&self, limit: Duration) -> bool {
         self.0.writer.as_ref().is_none_or(|writer| writer.all().insist(limit))
@@ -308,7 +322,7 @@ impl StopLatch {
                 Err(Stopped::Latched { reason, by })
             }
             (LatchState::MotionHeld, EffectKind::Motion) => Err(Stopped::MotionHeld),
-            _ => Ok(Permit { children: &self.0.children, kills, not_send: PhantomData }),
+            _ => Ok(Permit { children: &self.0.children, kills, folder: self.folder(), not_send: PhantomData }),
         }
     }
 

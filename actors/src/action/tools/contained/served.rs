@@ -1,16 +1,17 @@
 //! A contained program that goes on running and is spoken to by its pipes, such as a server of tools.
 
 use std::io::Write;
-use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
+use std::process::{ChildStdin, ChildStdout, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
-use maxim_bus::latch::{EffectKind, StopLatch};
+use maxim_bus::latch::{EffectKind, HeldFolder, StopLatch};
 use tokio::sync::oneshot;
 
 use super::capture::{Pace, Reading};
 use super::disk::{self, DiskWatch};
+use super::gate::Gate;
 use super::group::{Group, Remains};
 use super::{
     AFTER_THE_KILL, ChildSpec, ErrorKind, SandboxPolicy, SandboxReport, Scratch, ToolFailure, Waiting, no_thread,
@@ -45,7 +46,14 @@ enum News {
 }
 
 /// Waits for the end. A program that runs for months writes much; it may write so much within a minute.
-fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32, mark: &str) -> News {
+fn wait(
+    news: &Receiver<News>,
+    mut disk: DiskWatch,
+    group: &Group<'_>,
+    gate: u32,
+    mark: &str,
+    own: Option<&HeldFolder>,
+) -> News {
     let mut watch = Stopwatch::start();
     loop {
         match news.recv_timeout(disk::OFTEN) {
@@ -54,6 +62,7 @@ fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32
             Err(RecvTimeoutError::Timeout) => {}
         }
         group.tidy(gate);
+        tell_restored(own.map(HeldFolder::restore));
         if let Some(why) = disk.look(group.id(), mark) {
             return News::Filled(why);
         }
@@ -61,6 +70,13 @@ fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32
             disk.again();
             watch = Stopwatch::start();
         }
+    }
+}
+
+/// Of a folder of the agent's own whose modes were changed.
+fn tell_restored(restored: Option<Vec<String>>) {
+    if let Some(restored) = restored.filter(|restored| !restored.is_empty()) {
+        tracing::warn!(restored = restored.join("; "), "the agent's own folder was changed while a server ran");
     }
 }
 
@@ -112,7 +128,7 @@ pub fn serve(
         let _ = say_started.send(Ok(pipes));
         let mark = scratch.mark();
         let disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
-        let first = wait(&news, disk, &group, gate, &mark);
+        let first = wait(&news, disk, &group, gate, &mark, latch.folder());
         let strays = group.strays(&group.members(&mark));
         group.kill();
         let how = match (group.was_stopped(), first) {
@@ -124,6 +140,7 @@ pub fn serve(
         };
         let (said, _) = stderr.finish(AFTER_THE_KILL);
         let Remains { strays, living } = group.end(&mark, strays, AFTER_THE_KILL);
+        tell_restored(latch.folder().map(HeldFolder::restore_all));
         if !strays.is_empty() {
             let strays = processes::in_words(&strays);
             tracing::warn!(program = spec.program, strays, "processes of a server had left their group and were ended");
@@ -149,7 +166,7 @@ fn let_go(
     waiting: Waiting,
     group: &Group<'_>,
     pace: Pace,
-) -> Result<(Pipes, Reading, Sender<Child>, Child), ToolFailure> {
+) -> Result<(Pipes, Reading, Sender<Gate>, Gate), ToolFailure> {
     let Waiting { mut child, report, hand_over, .. } = waiting;
     let stderr = Reading::paced(child.stderr.take(), spec.output_cap, pace)?;
     if group.was_stopped() {
