@@ -2,10 +2,12 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use maxim_bus::latch::HeldFolder;
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 /// One agent's folder on disk.
@@ -27,6 +29,29 @@ impl DataFolder {
     /// The folder can't be made.
     pub fn make(&self) -> io::Result<()> {
         private_folder().create(&self.0)
+    }
+
+    /// Gives this user back the rights over it, and over what it lies in and holds, that a program had taken away. What was
+    /// changed, for a person.
+    pub fn restore(&self) -> Vec<String> {
+        let Ok(path) = std::path::absolute(&self.0) else { return Vec::new() };
+        let mut told = Vec::new();
+        let around: Vec<&Path> = path.ancestors().collect();
+        // The outermost first: what lies in a closed folder can't be looked at.
+        for level in around.into_iter().rev() {
+            let wanted = if level == path { 0o700 } else { 0o100 };
+            let Ok(found) = fs::metadata(level) else { break };
+            let mode = found.mode() & 0o7777;
+            if found.uid() == geteuid().as_raw() && found.is_dir() && mode & wanted != wanted {
+                let open = mode | 0o700;
+                told.push(match fs::set_permissions(level, fs::Permissions::from_mode(open)) {
+                    Ok(()) => format!("the mode of {} was {mode:03o} and is {open:03o} again", level.display()),
+                    Err(error) => format!("the mode of {} is {mode:03o} and can't be set: {error}", level.display()),
+                });
+            }
+        }
+        told.extend(HeldFolder::open(&path).map(|held| held.restore_all()).unwrap_or_default());
+        told
     }
 
     /// Where the running daemon writes how it is reached.
@@ -215,5 +240,25 @@ mod tests {
         DaemonNote::remove(&folder).expect("removing twice is no error");
         fs::write(folder.daemon_note(), "{").expect("written");
         assert!(DaemonNote::read(&folder).is_err());
+    }
+
+    #[test]
+    fn what_was_closed_to_its_owner_is_opened_and_told() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let around = dir.path().canonicalize().expect("real").join("state");
+        let folder = DataFolder::new(around.join("agent"));
+        folder.make().expect("made");
+        fs::write(folder.token(), "x").expect("written");
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+        set(&folder.token(), 0o644);
+        assert_eq!(folder.restore(), Vec::<String>::new(), "others' rights are another matter");
+        for path in [folder.token(), folder.path().to_owned(), around.clone()] {
+            set(&path, 0);
+        }
+        let told = folder.restore();
+        let named = |path: &Path, mode| format!("the mode of {} was 000 and is {mode} again", path.display());
+        let expected = [named(&around, "700"), named(folder.path(), "700"), named(&folder.token(), "600")];
+        assert_eq!(told, expected);
+        assert_eq!(DataFolder::new(dir.path().join("absent")).restore(), Vec::<String>::new());
     }
 }

@@ -19,6 +19,7 @@ pub mod data_folder;
 mod guide;
 pub mod http;
 mod loopback;
+mod machine_clock;
 mod machines;
 pub mod recorder;
 pub mod sim;

@@ -109,6 +109,11 @@ impl Bound {
         }
     }
 
+    /// The limit in words, such as "512 bytes".
+    pub fn amount(&self) -> String {
+        format!("{} {}", self.limit, self.unit.word()).trim_end().to_owned()
+    }
+
     /// At most the limit, with a note where something is missing. Whoever must have a text in any case takes it so.
     pub fn cut(&self, text: &str) -> String {
         if text.len() <= self.limit {
@@ -183,6 +188,9 @@ bounds! {
     PEER_CONNECTIONS = Bound::new("connections of one address", "HTTP", 384, Unit::Pieces, OldestClosed);
     /// Beyond those, for what must get through: stop, status and health.
     RESERVE = Bound::new("connections beyond those, for stop, status and health alone", "HTTP", 16, Unit::Pieces, OldestClosed);
+    /// Fewer where the limit of open files is low. They count among no others.
+    SHED = Bound::new("connections that made place and may still become a stop, within 5 s", "HTTP", 256, Unit::Pieces,
+        OldestClosed);
     SOCKETS = Bound::new("WebSockets", "WebSocket", 128, Unit::Pieces, Refused);
     PEER_SOCKETS = Bound::new("WebSockets of one address", "WebSocket", 64, Unit::Pieces, Refused);
     /// An id that names a letter. Also References and subject are read up to here.
@@ -192,10 +200,13 @@ bounds! {
     RESULTS = Bound::bytes("Authentication-Results", "e-mail", 16 << 10, LeftOut);
     TOPIC = Bound::bytes("topic", "MQTT", 1024, LeftOut);
     PUBLICATION = Bound::bytes("a publication", "MQTT", 256 << 10, Ended);
-    MODEL_LINE = Bound::bytes("a line of a stream", "model server", 1 << 20, Ended);
+    /// Also of the data of one event, which may be several lines.
+    MODEL_LINE = Bound::bytes("a line or event of a reply's stream", "model server", 1 << 20, Ended);
     MODEL_ANSWER = Bound::bytes("an answer", "model server, embeddings server", 8 << 20, Ended);
     /// Pieces of a stream carry much besides the words.
-    MODEL_STREAM = Bound::bytes("a stream", "model server", 64 << 20, Ended);
+    MODEL_STREAM = Bound::bytes("a reply's stream", "model server", 64 << 20, Ended);
+    /// Mostly one event a token; the longest replies of today's models have 128 000 tokens.
+    MODEL_EVENTS = Bound::new("events of a reply's stream", "model server", 150_000, Unit::Pieces, Ended);
     PROVIDER_ANSWER = Bound::bytes("an answer", "Telegram, Slack, Twilio, Discord", 4 << 20, Ended);
     MCP_MESSAGE = Bound::bytes("a message", "MCP server", 8 << 20, LeftOut);
     MCP_LINES = Bound::new("lines, over ten seconds", "MCP server", 200, Unit::PerSecond, Ended);
@@ -211,9 +222,8 @@ pub fn document() -> String {
          keeps it equal.\nBytes are those of UTF-8. Two narrower bounds are a person's to set: `gateway.text_max` (a text that \
          becomes a percept) and `http.body_max` (a request's body).\n\n| what | where | at most | beyond that |\n|---|---|---|---|\n",
     );
-    for Bound { name, at, limit, unit, excess } in ALL {
-        let limit = format!("{limit} {}", unit.word());
-        let _ = writeln!(out, "| {name} | {at} | {} | {} |", limit.trim_end(), excess.words());
+    for bound in ALL {
+        let _ = writeln!(out, "| {} | {} | {} | {} |", bound.name, bound.at, bound.amount(), bound.excess.words());
     }
     out
 }

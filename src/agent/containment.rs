@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use maxim_actors::action::tools::OwnFiles;
-use maxim_actors::action::tools::contained::{Bubblewrap, KernelSupport, LandlockSupport, OwnPorts, way_to_own};
+use maxim_actors::action::tools::contained::{
+    Barriers, Bubblewrap, KernelSupport, LandlockSupport, OwnPorts, way_to_own,
+};
 use serde_json::{Value, json};
 
 use crate::config::{self, Fault, UseBubblewrap};
@@ -16,6 +18,7 @@ const NAMED: usize = 6;
 pub struct Containment {
     pub kernel: KernelSupport,
     bubblewrap: Found,
+    barriers: Barriers,
 }
 
 #[derive(Clone, Debug)]
@@ -42,7 +45,9 @@ impl Containment {
                 Fault::new("tools.bubblewrap", format!("tools.bubblewrap is require, but {why}"), fix)
             })?,
         };
-        Ok(Self { kernel: KernelSupport::probe(), bubblewrap })
+        let kernel = KernelSupport::probe();
+        let barriers = Barriers::of(&kernel, matches!(bubblewrap, Found::Used(_)));
+        Ok(Self { kernel, bubblewrap, barriers })
     }
 
     /// What gives children their namespaces, if anything does.
@@ -51,6 +56,11 @@ impl Containment {
             Found::Used(bubblewrap) => Some(bubblewrap.clone()),
             Found::Off | Found::Unusable(_) => None,
         }
+    }
+
+    /// What the sandbox refuses whatever a person says, which therefore isn't asked about.
+    pub fn barriers(&self) -> Barriers {
+        self.barriers
     }
 
     /// For children of a daemon that listens on these ports.

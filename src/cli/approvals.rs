@@ -1,6 +1,8 @@
 //! `maxim approvals`: what the gate asks a person about, and what was allowed for good.
 
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::beginning::Known;
@@ -106,6 +108,12 @@ impl ApprovalsArgs {
     }
 }
 
+/// A time as the clock on the wall shows it, with its distance from UTC.
+fn local(time: &str) -> String {
+    let zoned = time.parse::<Timestamp>().map(|time| time.to_zoned(TimeZone::system()));
+    zoned.map_or_else(|_| time.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S %:z").to_string())
+}
+
 /// The one question that has this code.
 fn by_code(asked: &Value, code: &str) -> Option<String> {
     let mut fits = asked["approvals"].as_array()?.iter().filter(|approval| approval["code"] == code);
@@ -124,7 +132,7 @@ fn shown(asked: &Value, out: &Out) -> String {
         table.row(vec![
             Cell::text(text("id")),
             Cell::text(text("code")),
-            Cell::text(text("expires")).cut(20),
+            Cell::text(local(text("expires"))).cut(26),
             Cell::text(text("tool")),
             Cell::text(approval["params"].to_string()).cut(60),
             Cell::text(format!("{}: {}", text("rule"), text("reason"))).cut(100),
@@ -164,10 +172,10 @@ fn grants(told: &Value, out: &Out) -> String {
             let text = |name: &str| grant[name].as_str().unwrap_or("-");
             table.row(vec![
                 Cell::text(text("id")),
-                Cell::text(text("given")).cut(20),
+                Cell::text(local(text("given"))).cut(26),
                 Cell::text(text("by")).cut(30),
                 Cell::text(grant["used"].to_string()),
-                Cell::text(text("last_used")).cut(20),
+                Cell::text(local(text("last_used"))).cut(26),
                 Cell::text(text("covers")),
             ]);
         }

@@ -20,6 +20,7 @@ use crate::config::Settings;
 use crate::daemon::written_folder;
 use crate::data_folder::TokenKind;
 use crate::http::check_listen;
+use crate::machine_clock;
 use crate::stopping::hold_in_words;
 use crate::token;
 
@@ -69,6 +70,11 @@ impl Finding {
 impl DoctorArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let mut findings = Vec::new();
+        if let Some(found) = machine_clock::fault(std::time::SystemTime::now()) {
+            // Nothing else can be looked at by such a clock.
+            findings.push(Finding::new("clock", Health::Fault, found, machine_clock::FIX));
+            return told(&findings, out);
+        }
         match global.load(Vec::new()) {
             Ok(loaded) => {
                 findings.push(Finding::ok("configuration", "valid"));
@@ -89,10 +95,14 @@ impl DoctorArgs {
                 findings.extend(sandbox(&Settings::default(), None));
             }
         }
-        let is_well = findings.iter().all(|finding| finding.health != Health::Fault);
-        out.answer(&json!({"ok": is_well, "findings": findings}), || shown(&findings, out))?;
-        Ok(if is_well { Exit::Ok } else { Exit::NotHeld })
+        told(&findings, out)
     }
+}
+
+fn told(findings: &[Finding], out: &Out) -> Result<Exit, CliError> {
+    let is_well = findings.iter().all(|finding| finding.health != Health::Fault);
+    out.answer(&json!({"ok": is_well, "findings": findings}), || shown(findings, out))?;
+    Ok(if is_well { Exit::Ok } else { Exit::NotHeld })
 }
 
 fn shown(findings: &[Finding], out: &Out) -> String {

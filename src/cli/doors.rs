@@ -6,7 +6,8 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use maxim_actors::gate::fear_agent::{Setting, ToolCall, judge};
+use maxim_actors::action::tools::program_files::ProgramFiles;
+use maxim_actors::gate::fear_agent::{Setting, ToolCall, check};
 use maxim_actors::language::stop_phrase::StopGrammar;
 use maxim_actors::learning::nucleus_accumbens::door::LearnLine;
 use maxim_actors::learning::nucleus_accumbens::model::LinkTable;
@@ -21,6 +22,9 @@ use super::batch::BatchInput;
 use super::{CliError, Exit};
 
 /// Judge tool calls without doing anything, one JSON object a line: {"id", "tool", "params"}
+///
+/// Files that a call would run are read and judged with it; `unread` names those that aren't there. What the walls of this
+/// machine's sandbox refuse in any case isn't looked at.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim fear check --in calls.jsonl --mode active --workdir /srv/project")]
 pub struct FearCheck {
@@ -57,10 +61,16 @@ impl FearCheck {
         })?;
         let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
         let setting = Setting { mode, workdir: here, home, own: Arc::default() };
+        let programs = ProgramFiles::default();
         input.answer(|line| {
             let call: Call = lines::object_of(line)?;
-            let judged = judge(&ToolCall { tool: &call.tool, params: &call.params }, &setting);
-            Ok(json!(judged))
+            let call = ToolCall { tool: &call.tool, params: &call.params };
+            let checked = check(&call, &setting, |wanted| programs.read(wanted));
+            let mut answer = json!(checked.judgement);
+            if !checked.unread.is_empty() {
+                answer["unread"] = json!(checked.unread);
+            }
+            Ok(answer)
         })
     }
 }

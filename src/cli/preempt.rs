@@ -82,6 +82,9 @@ fn preempt(global: &Global, out: &Out, what: &str, body: &Value) -> Result<Exit,
     }
     out.answer(&answer, || {
         let measured = answer["latency_us"].as_u64().unwrap_or(round_trip_us);
+        if let Some(words) = released(what, &answer) {
+            return words;
+        }
         let mut rest = answer.clone();
         if let Value::Object(members) = &mut rest {
             members.retain(|name, _| !matches!(name.as_str(), "latency_us" | "round_trip_us"));
@@ -91,6 +94,43 @@ fn preempt(global: &Global, out: &Out, what: &str, body: &Value) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
+/// What a reset or resume led to, as a sentence.
+fn released(what: &str, answer: &Value) -> Option<String> {
+    let (is_stopped, is_free) = (answer["latched"] == true, answer["motion"] == "free");
+    let mut words = match what {
+        "reset" if is_stopped => "It was stopped again at once; see `maxim status`.",
+        "reset" if is_free => "No stop is set, and motion is free.",
+        "reset" => "The stop is cleared. Motion waits for `maxim resume`.",
+        "resume" if is_stopped => "It is stopped; `maxim reset` clears that first.",
+        "resume" => "Motion is free, and what was held goes on.",
+        _ => return None,
+    }
+    .to_owned();
+    if answer["rooms_told"] == false {
+        words.push_str(" The rooms were not told in time; see `maxim status`.");
+    }
+    Some(words)
+}
+
 pub(super) fn micros(watch: Stopwatch) -> u64 {
     u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reset_and_a_resume_are_told_as_sentences() {
+        let told = |what: &str, latched: bool, motion: &str| {
+            released(what, &json!({"latched": latched, "motion": motion, "rooms_told": true})).expect("a sentence")
+        };
+        assert_eq!(told("reset", false, "held"), "The stop is cleared. Motion waits for `maxim resume`.");
+        assert_eq!(told("reset", false, "free"), "No stop is set, and motion is free.");
+        assert_eq!(told("resume", false, "free"), "Motion is free, and what was held goes on.");
+        assert!(told("reset", true, "held").contains("maxim status") && told("resume", true, "held").contains("reset"));
+        let late = released("resume", &json!({"latched": false, "motion": "free", "rooms_told": false}));
+        assert!(late.is_some_and(|words| words.contains("not told in time")));
+        assert_eq!(released("hold", &json!({})), None);
+    }
 }

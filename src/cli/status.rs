@@ -49,7 +49,8 @@ fn head(status: &Value, paint: Paint) -> String {
     let stop = &status["stop"];
     let latch = if stop["latched"].as_bool() == Some(true) {
         let part = |name: &str| super::table::printable(stop[name].as_str().unwrap_or("?"));
-        format!("\nlatched at {} by {}: {}\nclear it with `maxim reset`", part("at"), part("by"), part("reason"))
+        let who = if stop["who"].is_string() { part("who") } else { part("by") };
+        format!("\nlatched at {} by {who}: {}\nclear it with `maxim reset`", part("at"), part("reason"))
     } else {
         String::new()
     };

@@ -23,8 +23,8 @@ section! {
         deadline: Span = "2min", "time", Shape::Span { low: "1s", high: "1day" };
         /// The longest output of one call; what is cut is said.
         output_max: ByteCount = "64 KiB", "bytes", Shape::Size { low: "1 KiB", high: "16 MiB" };
-        /// What one call may write to disk in all, temporary files with it; a call that writes more is ended. A server of tools
-        /// may write so much within a minute.
+        /// What one call may write to disk in all, temporary files with it; a call that writes more is ended. Of a file that was
+        /// there before, its growth counts. A server of tools may write so much within a minute.
         disk_max: ByteCount = "8 GiB", "bytes", Shape::Size { low: "1 MiB", high: "64 TiB" };
         /// Whether it may read public pages of the web. The agent can turn this off, and never on.
         web: bool = "true", "", Shape::Flag;

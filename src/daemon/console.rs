@@ -4,9 +4,12 @@ use std::fs::File;
 use std::io::{BufRead, Write, stdin, stdout};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
+use std::sync::Arc;
 
 use maxim_actors::effectors::channels::{Said, Submission};
+use maxim_actors::region::Supervision;
 use maxim_bus::Trust;
+use maxim_bus::latch::LatchState;
 
 use crate::agent::Outside;
 use crate::standard_error;
@@ -18,10 +21,52 @@ pub fn is_fed() -> bool {
     input.is_ok_and(|input| input.file_type().is_fifo() || input.is_file())
 }
 
+/// What a line asks for that is no percept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Stop,
+    Reset,
+    Resume,
+}
+
+/// A bare word is a wish only where there is something to clear: it may be meant for the brain else.
+fn wish(line: &str, latch: LatchState) -> Option<Wish> {
+    let is = |word: &str| line.eq_ignore_ascii_case(word);
+    match line {
+        "!" => Some(Wish::Stop),
+        _ if is("maxim reset") || is("reset") && latch == LatchState::Stopped => Some(Wish::Reset),
+        _ if is("maxim resume") || is("resume") && latch == LatchState::MotionHeld => Some(Wish::Resume),
+        _ => None,
+    }
+}
+
+fn grant(wish: Wish, outside: &Outside, supervision: &Supervision) -> String {
+    let (door, by) = (&outside.door, || "console".to_owned());
+    match wish {
+        Wish::Stop => {
+            let (raised, _) = door.stop("! on the console".into(), by());
+            let took = millis(raised.latency_us);
+            format!("stopped in {took}; type `reset` to clear it (in another terminal: `maxim reset`)")
+        }
+        Wish::Reset => match door.reset(by()) {
+            Ok(LatchState::Clear) => "no stop is set, and motion is free".into(),
+            Ok(_) => "the stop is cleared; motion waits until you type `resume`".into(),
+            Err(error) => format!("the stop is not cleared: {error}"),
+        },
+        Wish::Resume => match door.resume(by()) {
+            Ok(_) => {
+                supervision.release_held();
+                "motion is free, and what was held goes on".into()
+            }
+            Err(error) => format!("nothing is resumed: {error}; type `reset` first"),
+        },
+    }
+}
+
 /// Reads on one thread, prints on another.
-pub fn start(outside: &Outside) {
+pub fn start(outside: &Outside, supervision: &Arc<Supervision>) {
     let (desk, hearing) = (outside.console.clone(), outside.console.clone());
-    let door = outside.door.clone();
+    let (outside, supervision) = (outside.clone(), Arc::clone(supervision));
     let printing = std::thread::Builder::new().name("console-out".into()).spawn(move || {
         let mut all_said = hearing.listen();
         loop {
@@ -49,16 +94,14 @@ pub fn start(outside: &Outside) {
         prompt();
         for line in stdin().lock().lines() {
             let Ok(line) = line else { break };
-            match line.trim() {
+            let line = line.trim();
+            if let Some(wish) = wish(line, outside.door.latch_state()) {
+                standard_error::tell_now(grant(wish, &outside, &supervision));
+                prompt();
+                continue;
+            }
+            match line {
                 "" => prompt(),
-                "!" => {
-                    let (raised, _) = door.stop("! on the console".into(), "console".into());
-                    standard_error::tell_now(format_args!(
-                        "stopped in {}; in another terminal `maxim reset` clears it",
-                        millis(raised.latency_us)
-                    ));
-                    prompt();
-                }
                 text => {
                     let answer = desk.submit(Submission {
                         channel: "console".into(),
@@ -84,4 +127,31 @@ pub fn start(outside: &Outside) {
 fn prompt() {
     let _ = write!(stdout(), "> ");
     let _ = stdout().flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_at_the_console_clears_a_stop_and_is_the_brains_else() {
+        use LatchState::{Clear, MotionHeld, Stopped};
+        for (line, latch, expected) in [
+            ("!", Clear, Some(Wish::Stop)),
+            ("!", Stopped, Some(Wish::Stop)),
+            ("reset", Stopped, Some(Wish::Reset)),
+            ("Reset", Stopped, Some(Wish::Reset)),
+            ("reset", MotionHeld, None),
+            ("reset", Clear, None),
+            ("resume", MotionHeld, Some(Wish::Resume)),
+            ("resume", Stopped, None),
+            ("resume", Clear, None),
+            ("maxim reset", Clear, Some(Wish::Reset)),
+            ("maxim resume", Stopped, Some(Wish::Resume)),
+            ("please reset it", Stopped, None),
+            ("reset the router", Stopped, None),
+        ] {
+            assert_eq!(wish(line, latch), expected, "{line} while {latch:?}");
+        }
+    }
 }

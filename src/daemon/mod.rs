@@ -6,6 +6,7 @@
 mod console;
 mod found;
 pub mod opening;
+mod port;
 mod signals;
 mod stop_ways;
 pub mod systemd;
@@ -37,6 +38,7 @@ use crate::cli::{CliError, Exit};
 use crate::config::{self, Mode, Secret, Settings};
 use crate::data_folder::{DaemonNote, DataFolder};
 use crate::http::{self, EventLog, Figures, Proof, Served};
+use crate::machine_clock;
 use crate::machines::{self, Machines, Taken};
 use crate::recorder::{Header, Limits, Recorder, retake};
 use crate::standard_error;
@@ -87,6 +89,7 @@ pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
     standard_error::take_panics();
     enough_files(getrlimit(Resource::Nofile).current)?;
+    machine_clock::check()?;
     let opened = open(&plan)?;
     let system = actix::System::new();
     let exit = system.block_on(live(plan, opened, watch));
@@ -122,6 +125,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     let bearer = plan.settings.http.bearer().map_err(of_config)?;
     http::check_listen(plan.settings.http.listen, bearer.as_ref(), plan.settings.http.open)
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    plan.folder.restore().iter().for_each(|told| standard_error::tell(told));
     // A store that is missing beside what only a life leaves behind was lost; it is no new brain.
     let was_used = plan.folder.holds_recordings() || plan.folder.latch().exists();
     let options = StoreOptions { was_used, ..opening::options(&plan.settings.store) };
@@ -132,7 +136,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
         }
         Some(_) => {
             // A machine that stands by listens only once it lives, and had better know now whether it can.
-            drop(bind(plan)?);
+            drop(port::bind(plan.settings.http.listen)?);
             let Taken { store, report, latch, mirror, machines } =
                 machines::join(&plan.settings.nats, &plan.folder, options)?;
             (store, report, Some((latch, mirror, Arc::new(machines))))
@@ -144,7 +148,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     };
     let latch = open_latch(&plan.folder.latch(), !report.fresh, found, mirror)
         .map_err(|error| unusable("the latch file", &plan.folder.latch(), &error))?;
-    let listener = bind(plan)?;
+    let listener = port::bind(plan.settings.http.listen)?;
     let ready = listener.set_nonblocking(true).and_then(|()| listener.local_addr());
     let address = ready.map_err(|error| unusable("the listening socket", folder, &error))?;
     let proof = proof(plan, bearer.as_ref())?;
@@ -200,13 +204,6 @@ pub fn written_folder(mode: Mode, workdir: &Path) -> PathBuf {
     }
 }
 
-fn bind(plan: &Plan) -> Result<TcpListener, CliError> {
-    TcpListener::bind(plan.settings.http.listen).map_err(|error| {
-        let found = format!("the address {} can't be listened on: {error}", plan.settings.http.listen);
-        CliError::new(Exit::TryAgain, found, "stop what uses it, or give another with --listen, e.g. 127.0.0.1:0")
-    })
-}
-
 fn unusable(what: &str, path: &Path, error: &std::io::Error) -> CliError {
     let found = format!("{what} {} can't be used: {error}", path.display());
     CliError::new(Exit::TryAgain, found, "check its permissions and the disk, or name another with --data")
@@ -230,6 +227,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     .owning(plan.own.clone());
     let tools = &plan.settings.tools;
     rooms.hands.sandbox.namespaces = containment.namespaces();
+    rooms.fear.walls.barriers = containment.barriers();
     // It listens already, so no child comes before this is known.
     rooms.hands.sandbox.own_ports = containment.own_ports(vec![address.port()], tools);
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
@@ -365,7 +363,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         .connect(move |name| of_channels.desk(name), standard_error::tell)
         .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;
     if plan.console {
-        console::start(&agent.outside);
+        console::start(&agent.outside, &agent.supervision);
     } else if console::is_fed() {
         standard_error::tell(
             "nothing is read from standard input, as it is no terminal; `maxim chat --plain` takes lines of a pipe or a file",

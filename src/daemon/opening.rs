@@ -5,6 +5,7 @@ use maxim_actors::store::{EngineKind, OpenReport, StateStore, StoreError, StoreO
 use crate::cli::{CliError, Exit};
 use crate::config::{self, StoreEngine};
 use crate::data_folder::DataFolder;
+use crate::machine_clock;
 
 /// The one agent of a data folder.
 pub const AGENT: &str = "maxim";
@@ -31,6 +32,7 @@ pub fn visiting(settings: &config::Store) -> StoreOptions {
 /// # Errors
 /// Another process holds it, it is newer or another engine's, or the folder can't be used.
 pub fn open(folder: &DataFolder, options: StoreOptions) -> Result<(StateStore, OpenReport), CliError> {
+    machine_clock::check()?;
     folder.make().map_err(|error| {
         let found = format!("the data folder {} can't be used: {error}", folder.path().display());
         CliError::new(Exit::TryAgain, found, "check its permissions and the disk, or name another with --data")

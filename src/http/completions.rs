@@ -8,8 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{StatusCode, header};
 use axum::response::Response;
 use maxim_actors::effectors::channels::Submission;
 use maxim_bus::bounds::USER;
@@ -104,16 +105,30 @@ pub fn schema() -> Value {
 /// `GET /v1/models`.
 pub async fn models(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
-    let created = served.started.as_second();
-    ok(&json!({"object": "list", "data": [{"id": MODEL, "object": "model", "created": created, "owned_by": MODEL}]}))
+    ok(&json!({"object": "list", "data": [model_document(&served)]}))
+}
+
+/// `GET /v1/models/{id}`.
+pub async fn model(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
+    query_fields(&request, &[])?;
+    if id == MODEL {
+        return ok(&model_document(&served));
+    }
+    let shown: String = id.chars().take(60).collect();
+    let fix = format!("call it {MODEL:?}; where something is said, any name is taken");
+    let mut problem = Problem::new(StatusCode::NOT_FOUND, format!("there is no model {shown:?}"), fix);
+    problem.more.insert("code".into(), "model_not_found".into());
+    problem.more.insert("field".into(), "model".into());
+    Err(problem)
+}
+
+fn model_document(served: &Served) -> Value {
+    json!({"id": MODEL, "object": "model", "created": served.started.as_second(), "owned_by": MODEL})
 }
 
 /// `POST /v1/chat/completions`.
-pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> Result<Response, Problem> {
-    completed(&served, request).await.map_err(as_clients_read_it)
-}
-
-async fn completed(served: &Arc<Served>, request: Request) -> Result<Response, Problem> {
+pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> Answer {
+    let served = &served;
     served.refuse_while_draining()?;
     let (head, body) = request.into_parts();
     let bytes = whole_body(body, served.body_max).await?;
@@ -181,10 +196,56 @@ pub(super) fn usage(served: &Served, turn: MessageId) -> Value {
     json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion})
 }
 
-/// Chat clients look for `error.message`.
-pub(super) fn as_clients_read_it(mut problem: Problem) -> Problem {
-    let kind = if problem.status.is_client_error() { "invalid_request_error" } else { "server_error" };
-    let message = format!("{}; {}", problem.detail, problem.fix);
-    problem.more.insert("error".into(), json!({"message": message, "type": kind, "param": null, "code": null}));
+/// The paths where clients of OpenAI's interface call, also those that aren't there.
+const OF_CLIENTS: [&str; 11] = [
+    "/v1/audio",
+    "/v1/chat",
+    "/v1/completions",
+    "/v1/conversations",
+    "/v1/embeddings",
+    "/v1/files",
+    "/v1/images",
+    "/v1/models",
+    "/v1/moderations",
+    "/v1/realtime",
+    "/v1/responses",
+];
+
+/// Whether a client of OpenAI's interface calls there.
+pub(super) fn is_of_chat_clients(path: &str) -> bool {
+    let is_below = |head: &&str| path.strip_prefix(*head).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    OF_CLIENTS.iter().any(is_below)
+}
+
+/// A refusal with what such clients show of one beside what all others read.
+pub(super) fn as_clients_read_it(mut response: Response) -> Response {
+    let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
+    // The head may say more than the problem does.
+    let (mut head, _) = response.into_parts();
+    head.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(head, Body::from(for_clients(problem).document().to_string()))
+}
+
+/// With the object that such clients look for.
+pub(super) fn for_clients(mut problem: Problem) -> Problem {
+    problem.more.insert("error".into(), client_error(&problem));
     problem
+}
+
+fn client_error(problem: &Problem) -> Value {
+    let (kind, code) = match problem.status {
+        StatusCode::UNAUTHORIZED => ("invalid_request_error", Some("invalid_api_key")),
+        StatusCode::FORBIDDEN => ("invalid_request_error", Some("forbidden")),
+        StatusCode::TOO_MANY_REQUESTS => ("rate_limit_error", Some("rate_limit_exceeded")),
+        StatusCode::PAYLOAD_TOO_LARGE => ("invalid_request_error", Some("request_too_large")),
+        status if status.is_client_error() => ("invalid_request_error", None),
+        _ => ("server_error", None),
+    };
+    let more = |name: &str| problem.more.get(name).and_then(Value::as_str);
+    json!({
+        "message": format!("{}; {}", problem.detail, problem.fix),
+        "type": kind,
+        "param": more("field"),
+        "code": more("code").or(code),
+    })
 }

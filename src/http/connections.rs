@@ -3,13 +3,16 @@
 //! A connection without a whole request has nothing to lose; the one that has been so for longest goes first. Where all
 //! have a request that is worked on, newcomers get one of a few places in reserve, for stop, status and health alone. A stop
 //! that is read or answered makes no place for anybody.
+//!
+//! A young connection may still become a stop: its bytes so far are the beginning of one, or none have come. Such a one makes
+//! place last. Even then it is not closed: it is shed, so it counts no more, and a stop is all that it may still become.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use maxim_bus::bounds::{CONNECTIONS, PEER_CONNECTIONS, PEER_SOCKETS, RESERVE, SOCKETS, WRITE_PAUSE};
+use maxim_bus::bounds::{CONNECTIONS, PEER_CONNECTIONS, PEER_SOCKETS, RESERVE, SHED, SOCKETS, WRITE_PAUSE};
 use maxim_bus::clock::monotonic_micros;
 use parking_lot::Mutex;
 use rustix::process::{Resource, getrlimit};
@@ -20,6 +23,16 @@ use super::Problem;
 /// How long a stop may take to be read, and as long again to be answered, before its connection may be closed for another:
 /// microseconds. Its body is a line.
 const STOP_TIME: u64 = 3_000_000;
+/// How long a connection may take to become a stop: microseconds.
+const YOUTH: u64 = 5_000_000;
+/// How the head of a stop begins.
+const STOP_HEAD: &[u8] = b"POST /v1/stop";
+/// What a head's bytes are that aren't those of a stop.
+const NO_STOP: u8 = u8::MAX;
+/// The last request is answered, and nothing has come since: its client expects that it may be closed.
+const IDLE: u8 = NO_STOP - 1;
+/// What waits to be read is how a stop begins.
+const SEEN: u8 = NO_STOP - 2;
 
 /// What a connection is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +53,10 @@ pub(super) struct Connection {
     phase: AtomicU8,
     /// Its last request is a stop, and nobody refused it.
     is_stop: AtomicBool,
+    /// So many bytes of [`STOP_HEAD`] have come as the next request's head, or [`NO_STOP`], [`IDLE`], [`SEEN`].
+    head: AtomicU8,
+    /// It has made place, and may become nothing but a stop.
+    is_shed: AtomicBool,
     /// Monotonic microseconds since when it is at that.
     since: AtomicU64,
     /// Monotonic microseconds since when its reader takes nothing; 0 while it does.
@@ -55,6 +72,7 @@ pub(super) struct Room {
     pub connections: usize,
     pub of_peer: usize,
     pub reserve: usize,
+    pub shed: usize,
     pub sockets: usize,
     pub sockets_of_peer: usize,
 }
@@ -73,6 +91,7 @@ impl Room {
             connections,
             of_peer: share(PEER_CONNECTIONS.limit),
             reserve: share(RESERVE.limit),
+            shed: share(SHED.limit),
             sockets: share(SOCKETS.limit),
             sockets_of_peer: share(PEER_SOCKETS.limit),
         }
@@ -115,27 +134,29 @@ impl Connections {
         let mut known = self.known.lock();
         let peer = one_of_its_network(peer);
         let count = |fits: &dyn Fn(&Connection) -> bool| known.all.values().filter(|one| fits(one)).count();
-        let of_peer = count(&|one| one.peer == peer && !one.is_reserve);
-        let ordinary = count(&|one| !one.is_reserve);
+        let of_peer = count(&|one| one.peer == peer && one.is_ordinary());
+        let ordinary = count(&|one| one.is_ordinary());
         let (now, everybody) = (monotonic_micros(), ordinary >= self.room.connections);
         let is_full = everybody || of_peer >= self.room.of_peer;
         // The address that has most of the places makes place for itself.
         let victim =
-            if is_full { known.oldest(now, |one| !one.is_reserve && (everybody || one.peer == peer)) } else { None };
+            if is_full { known.oldest(now, |one| one.is_ordinary() && (everybody || one.peer == peer)) } else { None };
         let is_reserve = is_full && victim.is_none();
-        let reserve = count(&|one| one.is_reserve);
+        let reserve = count(&|one| one.is_reserve && !one.is_shed());
         if is_reserve && reserve >= self.room.reserve {
             // As many stops again get in beside those that are still answered; each of them has done its work by then.
             let may_grow = reserve < self.room.reserve * 2;
             let victim = known.least_of_reserve(now, may_grow);
-            known.let_go(victim);
+            known.make_place(victim, now, self.room.shed);
         }
-        known.let_go(victim);
+        known.make_place(victim, now, self.room.shed);
         let connection = Arc::new(Connection {
             peer,
             is_reserve,
             phase: AtomicU8::new(Phase::Waiting as u8),
             is_stop: AtomicBool::new(false),
+            head: AtomicU8::new(0),
+            is_shed: AtomicBool::new(false),
             since: AtomicU64::new(now),
             stalled: AtomicU64::new(0),
             end: Notify::new(),
@@ -149,28 +170,48 @@ impl Connections {
 
     /// Closes the oldest that has nothing to lose: there is no file handle for the next.
     pub fn make_place(&self) {
-        let mut known = self.known.lock();
-        let oldest = known.oldest(monotonic_micros(), |_| true);
+        let (mut known, now) = (self.known.lock(), monotonic_micros());
+        let oldest = known.oldest(now, Connection::is_shed).or_else(|| known.oldest(now, |_| true));
         known.let_go(oldest);
     }
 }
 
 impl Known {
+    /// Who makes place: whoever is least likely to become a stop, the oldest first.
     fn oldest(&self, now: u64, fits: impl Fn(&Connection) -> bool) -> Option<u64> {
         let idle = self.all.iter().filter(|(_, one)| fits(one) && one.has_nothing_to_lose(now));
-        idle.min_by_key(|(number, one)| (one.since.load(Ordering::Relaxed), **number)).map(|(number, _)| *number)
+        let rank = |one: &Connection| (one.prospect(now), one.since.load(Ordering::Relaxed));
+        idle.min_by_key(|(number, one)| (rank(one), **number)).map(|(number, _)| *number)
     }
 
-    /// Who of the reserve makes place: whoever asked for something else than a stop, then whoever has not asked yet, the oldest
-    /// first. `spares_stops`: none where all the rest are stops.
+    /// Who of the reserve makes place, likewise, requests that are no stops among them. `spares_stops`: nobody where all the
+    /// rest are stops.
     fn least_of_reserve(&self, now: u64, spares_stops: bool) -> Option<u64> {
-        let rank = |one: &Connection| match one.phase.load(Ordering::Relaxed) {
-            _ if one.is_stopping(now) => 2,
-            phase if phase == Phase::Waiting as u8 => 1,
-            _ => 0,
+        let all = self.all.iter().filter(|(_, one)| one.is_reserve && !one.is_shed());
+        let all = all.map(|(number, one)| (one.prospect(now), *number));
+        all.filter(|(prospect, _)| *prospect < Prospect::Stop || !spares_stops).min().map(|(_, number)| number)
+    }
+
+    /// It makes place for another. One that may still become a stop stays, without a place.
+    fn make_place(&mut self, number: Option<u64>, now: u64, room: usize) {
+        let may_stop = |one: &Arc<Connection>| (Prospect::Silent..Prospect::Stop).contains(&one.prospect(now));
+        let Some(connection) = number.and_then(|number| self.all.get(&number)).filter(|one| may_stop(one)) else {
+            return self.let_go(number);
         };
-        let all = self.all.iter().filter(|(_, one)| one.is_reserve).map(|(number, one)| (rank(one), *number));
-        all.filter(|(rank, _)| *rank < 2 || !spares_stops).min().map(|(_, number)| number)
+        connection.is_shed.store(true, Ordering::Relaxed);
+        let mut shed: Vec<(Prospect, u64, u64)> = self
+            .all
+            .iter()
+            .filter(|(_, one)| one.is_shed())
+            .map(|(number, one)| (one.prospect(now), one.since.load(Ordering::Relaxed), *number))
+            .collect();
+        shed.sort_unstable();
+        let over = shed.len().saturating_sub(room);
+        for (at, (prospect, _, number)) in shed.into_iter().enumerate() {
+            if at < over || prospect == Prospect::None {
+                self.let_go(Some(number));
+            }
+        }
     }
 
     /// It doesn't count any more, and ends soon.
@@ -193,11 +234,76 @@ fn one_of_its_network(peer: IpAddr) -> IpAddr {
     }
 }
 
+/// How likely it is that a connection's next request is a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Prospect {
+    /// It asks for something else, or has had its time.
+    None,
+    /// Nothing has come of a head yet.
+    Silent,
+    /// What has come is how a stop begins.
+    Begun,
+    /// A stop is read or answered.
+    Stop,
+}
+
 impl Connection {
     pub fn enter(&self, phase: Phase) {
         if self.phase.swap(phase as u8, Ordering::Relaxed) != phase as u8 {
             self.since.store(monotonic_micros(), Ordering::Relaxed);
+            self.head.store(IDLE, Ordering::Relaxed);
         }
+    }
+
+    /// Looks at what waits to be read of a newcomer, which may take a while where many come.
+    pub fn has_seen(&self, bytes: &[u8]) {
+        self.has_read(bytes);
+        if (1..=STOP_HEAD.len() as u8).contains(&self.head.load(Ordering::Relaxed)) {
+            self.head.store(SEEN, Ordering::Relaxed);
+        }
+    }
+
+    /// Looks at what has come: it may be how a stop begins.
+    pub fn has_read(&self, bytes: &[u8]) {
+        let before = self.head.load(Ordering::Relaxed);
+        if bytes.is_empty() || before == NO_STOP || self.phase.load(Ordering::Relaxed) != Phase::Waiting as u8 {
+            return;
+        }
+        let mut matched = if before == SEEN { 0 } else { usize::from(before) };
+        if before == IDLE {
+            matched = 0;
+            self.since.store(monotonic_micros(), Ordering::Relaxed);
+        }
+        // Blank lines may stand before a head.
+        let start =
+            if matched == 0 { bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count() } else { 0 };
+        for byte in bytes.iter().skip(start).take(STOP_HEAD.len() - matched) {
+            if STOP_HEAD[matched] != *byte {
+                return self.head.store(NO_STOP, Ordering::Relaxed);
+            }
+            matched += 1;
+        }
+        self.head.store(matched as u8, Ordering::Relaxed);
+    }
+
+    fn prospect(&self, now: u64) -> Prospect {
+        let is_young = now.saturating_sub(self.since.load(Ordering::Relaxed)) <= YOUTH;
+        match self.head.load(Ordering::Relaxed) {
+            _ if self.is_stopping(now) => Prospect::Stop,
+            NO_STOP | IDLE => Prospect::None,
+            _ if !is_young || self.phase.load(Ordering::Relaxed) != Phase::Waiting as u8 => Prospect::None,
+            0 => Prospect::Silent,
+            _ => Prospect::Begun,
+        }
+    }
+
+    /// It has made place; a stop is all that it may still ask for.
+    pub fn is_shed(&self) -> bool {
+        self.is_shed.load(Ordering::Relaxed)
+    }
+
+    fn is_ordinary(&self) -> bool {
+        !self.is_reserve && !self.is_shed()
     }
 
     /// Notes whether the request that is read now is a stop. Not for one that is refused.
@@ -273,13 +379,17 @@ impl Drop for SocketPlace {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { connections: 4, of_peer: 3, reserve: 2, sockets: 3, sockets_of_peer: 2 };
+    const ROOM: Room = Room { connections: 4, of_peer: 3, reserve: 2, shed: 2, sockets: 3, sockets_of_peer: 2 };
 
     fn peer(number: u8) -> IpAddr {
         Ipv4Addr::new(10, 0, 0, number).into()
     }
 
     fn counts(all: &Arc<Connections>, place: &Place) -> bool {
+        is_there(all, place) && !place.connection.is_shed()
+    }
+
+    fn is_there(all: &Arc<Connections>, place: &Place) -> bool {
         all.known.lock().all.contains_key(&place.number)
     }
 
@@ -309,7 +419,87 @@ mod tests {
         assert!(!all.admit(peer(9)).connection.is_reserve);
         let known = all.known.lock().all.len();
         drop(reserve);
-        assert_eq!(all.known.lock().all.len(), known - 2);
+        assert_eq!(all.known.lock().all.len(), known - 3, "one of them was shed");
+    }
+
+    #[test]
+    fn whoever_has_begun_to_say_stop_makes_place_last_and_may_still_say_it_then() {
+        let all = Connections::new(ROOM);
+        let begun = all.admit(peer(1));
+        begun.connection.has_read(b"\r\nPOST /v1");
+        // The silent ones and the others go before it, whoever came first.
+        let mut others: Vec<Place> = Vec::new();
+        for number in 0..100_u64 {
+            let other = all.admit(peer(1));
+            if number % 2 == 0 {
+                other.connection.has_read(b"GET /v1/status HTTP/1.1\r\n");
+            }
+            others.push(other);
+            assert!(counts(&all, &begun), "{number}");
+        }
+        assert!(others.iter().filter(|one| is_there(&all, one)).count() <= ROOM.of_peer + ROOM.shed);
+        begun.connection.has_read(b"/stop HTTP/1.1\r\nhost: localhost\r\n");
+        // As many that begin alike: it is shed, and lives on for a while.
+        let alike: Vec<Place> = (0..ROOM.of_peer)
+            .map(|_| {
+                let other = all.admit(peer(1));
+                other.connection.has_read(b"POST /v1/stop");
+                other
+            })
+            .collect();
+        assert!(is_there(&all, &begun) && begun.connection.is_shed());
+        let now = monotonic_micros();
+        assert_eq!(begun.connection.prospect(now), Prospect::Begun);
+        assert_eq!(begun.connection.prospect(now + YOUTH + 1), Prospect::None, "for a while, not for ever");
+        drop(alike);
+        begun.connection.asks_for_stop(true);
+        begun.connection.enter(Phase::Busy);
+        let many: Vec<Place> = (0..100).map(|_| all.admit(peer(1))).collect();
+        assert!(is_there(&all, &begun), "it is answered now");
+        assert!(many.iter().filter(|one| one.connection.is_shed() && is_there(&all, one)).count() <= ROOM.shed);
+    }
+
+    #[test]
+    fn a_head_that_is_no_stop_s_has_no_prospect_however_it_comes() {
+        let all = Connections::new(ROOM);
+        let place = all.admit(peer(1));
+        let now = monotonic_micros();
+        for (pieces, prospect) in [
+            (&["P", "OST", " /v1/stop", " HTTP/1.1\r\n"][..], Prospect::Begun),
+            (&["\r\n", "POST /v1/stop"], Prospect::Begun),
+            (&["POST /v1/status"], Prospect::None),
+            (&["POST /v1/sto", "re"], Prospect::None),
+            (&["GET /"], Prospect::None),
+            (&["\r\n"], Prospect::Silent),
+            (&[], Prospect::None),
+        ] {
+            place.connection.enter(Phase::Busy);
+            place.connection.enter(Phase::Waiting);
+            pieces.iter().for_each(|piece| place.connection.has_read(piece.as_bytes()));
+            assert_eq!(place.connection.prospect(now), prospect, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn what_waits_to_be_read_counts_and_is_not_counted_twice() {
+        let all = Connections::new(ROOM);
+        let now = monotonic_micros();
+        for (seen, read, prospect) in [
+            ("POST /v1", "POST /v1/stop HTTP/1.1\r\n", Prospect::Begun),
+            ("POST /v1/stop HTTP", "POST /v1/stop HTTP/1.1\r\n", Prospect::Begun),
+            ("POST /v1", "POST /v1/sleep HTTP/1.1\r\n", Prospect::None),
+            ("", "POST /v1/stop", Prospect::Begun),
+        ] {
+            let place = all.admit(peer(1));
+            place.connection.has_seen(seen.as_bytes());
+            let expected = if seen.is_empty() { Prospect::Silent } else { Prospect::Begun };
+            assert_eq!(place.connection.prospect(now), expected, "{seen}");
+            place.connection.has_read(read.as_bytes());
+            assert_eq!(place.connection.prospect(now), prospect, "{seen}, {read}");
+        }
+        let place = all.admit(peer(1));
+        place.connection.has_seen(b"GET /");
+        assert_eq!(place.connection.prospect(now), Prospect::None);
     }
 
     #[test]

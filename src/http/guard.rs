@@ -14,6 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::connections::Connection;
+use super::forwarded::trace_of_proxy;
 use super::proof::{Digest, Proof};
 use super::routes::{self, Access};
 use super::socket::PATH as SOCKET;
@@ -22,8 +23,6 @@ use super::{Problem, Served};
 /// How a web page shows its key where it opens a WebSocket, for which no browser sends `Authorization`: as one of the
 /// protocols that it offers, with the key's bytes in hexadecimal behind.
 const TOKEN_PROTOCOL: &str = "maxim.bearer.";
-/// What a proxy adds: who sent the request is not the peer then.
-const FORWARDED: [&str; 5] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
 
 /// Why somebody doesn't come in.
 struct Refusal {
@@ -38,8 +37,23 @@ impl From<Problem> for Refusal {
     }
 }
 
+/// Who was let in, for records that a person reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller(pub &'static str);
+
+impl Caller {
+    const TOKEN: Self = Self("the owner, by the token");
+    const PAGE: Self = Self("the owner, on the page");
+    const ANYBODY: Self = Self("somebody over HTTP");
+
+    /// Of a request; one that came by no door is this process's own.
+    pub fn of(request: &Request) -> Self {
+        request.extensions().get().copied().unwrap_or(Self("http"))
+    }
+}
+
 /// Lets a request pass or answers it.
-pub async fn guard(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
+pub async fn guard(State(served): State<Arc<Served>>, mut request: Request, next: Next) -> Response {
     let access = routes::access(request.method(), request.uri().path());
     // Who looks after processes has no token, and is told nothing of the brain; what providers post shows a signature.
     if matches!(access, Access::Probe | Access::Signed) {
@@ -47,7 +61,10 @@ pub async fn guard(State(served): State<Arc<Served>>, request: Request, next: Ne
     }
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
     match admit(&served, access, peer, request.uri().path(), request.headers()) {
-        Ok(()) => next.run(request).await,
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
         Err(Refusal { problem, is_guess: false }) => problem.into_response(),
         Err(Refusal { problem, is_guess: true }) => {
             // A guess is no stop: others don't wait for its place.
@@ -72,7 +89,7 @@ fn admit(
     peer: Option<IpAddr>,
     path: &str,
     headers: &HeaderMap,
-) -> Result<(), Refusal> {
+) -> Result<Caller, Refusal> {
     let host = text(headers, header::HOST).unwrap_or_default();
     refuse_foreign_pages(&served.origins, path, host, headers)?;
     // Whoever sets a token may call the door by other names, as behind a proxy.
@@ -83,20 +100,20 @@ fn admit(
     }
     match access {
         // No browser can show a token where it opens a page, and the page's files hold nothing of this brain.
-        Access::Page | Access::Probe | Access::Signed => return Ok(()),
-        Access::Stop if is_of_this_machine(peer, host, headers) => return Ok(()),
+        Access::Page | Access::Probe | Access::Signed => return Ok(Caller::ANYBODY),
+        Access::Stop if is_of_this_machine(peer, host, headers) => return Ok(Caller::ANYBODY),
         Access::Stop | Access::Owner => {}
     }
     if served.proof == Proof::Open {
-        return Ok(());
+        return Ok(Caller::ANYBODY);
     }
     let shown = text(headers, header::AUTHORIZATION).and_then(|value| value.split_once(' '));
     let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let shown = shown.map(|(_, token)| Digest::of(token.trim().as_bytes()));
     let shown = shown.or_else(|| if path == SOCKET { offered_token(headers) } else { None });
-    let knows = |shown: &Digest| served.proof.is_of(shown) || served.sessions.knows(shown);
     let (found, is_guess) = match shown {
-        Some(shown) if knows(&shown) => return Ok(()),
+        Some(shown) if served.proof.is_of(&shown) => return Ok(Caller::TOKEN),
+        Some(shown) if served.sessions.knows(&shown) => return Ok(Caller::PAGE),
         Some(_) => ("the bearer token is wrong", true),
         None => ("a bearer token is required", false),
     };
@@ -106,8 +123,7 @@ fn admit(
 
 /// A program of this machine called it by this machine's own name, and no proxy passed it on.
 fn is_of_this_machine(peer: Option<IpAddr>, host: &str, headers: &HeaderMap) -> bool {
-    let is_direct = FORWARDED.iter().all(|name| !headers.contains_key(*name));
-    is_direct && is_loopback(host) && peer.is_some_and(|peer| peer.to_canonical().is_loopback())
+    trace_of_proxy(headers).is_none() && is_loopback(host) && peer.is_some_and(|peer| peer.to_canonical().is_loopback())
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -225,7 +241,7 @@ mod tests {
         for peer in ["192.168.1.2", "::ffff:10.0.0.1", "fe80::1", "nobody"] {
             assert!(!is_here(peer, "localhost:7717", &[]), "{peer}");
         }
-        for name in FORWARDED {
+        for name in ["via", "x-forwarded-proto", "cf-connecting-ip", "x-amzn-trace-id"] {
             assert!(!is_here("127.0.0.1", "localhost", &[(name, "x")]), "{name}");
         }
     }

@@ -1,6 +1,7 @@
-//! Wrong tokens: each is answered later than the one before it, by peer, and logged. A right one is never waited with,
-//! whoever guesses at the same time and from wherever: it is compared first. So what bounds guessing is how many
-//! connections a peer may have, and how long each of them waits for its answer.
+//! Wrong tokens. Each is answered later than the one before it, and while its peer owes such a wait, further ones are refused at
+//! once. The peer owes the wait, not the connection: to hang up saves nothing. A right token never waits, whoever guesses
+//! meanwhile: it is compared first. What bounds the guessing of a token is therefore its length; this bounds what guessing
+//! costs, and shows it in the log.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -29,8 +30,13 @@ const LINES_APART: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 struct Guesser {
-    wrong: u32,
+    /// Wrong tokens that had their answer, or wait for it.
+    judged: u32,
+    /// All wrong tokens, also those that were refused at once.
+    shown: u32,
     last: Duration,
+    /// Until then further ones are refused at once.
+    owes_until: Duration,
     /// When it was logged last.
     logged: Option<Duration>,
 }
@@ -38,7 +44,8 @@ struct Guesser {
 /// What comes of a wrong token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Noted {
-    wait: Duration,
+    /// How long its answer waits; else how long the peer still owes.
+    wait: Result<Duration, Duration>,
     /// How many the peer has shown, where that is to be logged, and how many of others weren't.
     told: Option<(u32, u32)>,
 }
@@ -62,12 +69,22 @@ impl Table {
                 self.peers.remove(&oldest);
             }
         }
-        let guesser = self.peers.entry(peer).or_insert(Guesser { wrong: 0, last: now, logged: None });
+        let new = Guesser { judged: 0, shown: 0, last: now, owes_until: now, logged: None };
+        let guesser = self.peers.entry(peer).or_insert(new);
         if is_over(guesser.last, FORGOTTEN) {
-            guesser.wrong = 0;
+            (guesser.judged, guesser.shown) = (0, 0);
         }
-        let wait = FIRST.saturating_mul(1u32.checked_shl(guesser.wrong.min(16)).unwrap_or(u32::MAX)).min(LONGEST);
-        guesser.wrong = guesser.wrong.saturating_add(1);
+        let wait = match guesser.owes_until.checked_sub(now).filter(|owed| !owed.is_zero()) {
+            Some(owed) => Err(owed),
+            None => {
+                let doubled = 1u32.checked_shl(guesser.judged.min(16)).unwrap_or(u32::MAX);
+                let wait = FIRST.saturating_mul(doubled).min(LONGEST);
+                guesser.judged = guesser.judged.saturating_add(1);
+                guesser.owes_until = now + wait;
+                Ok(wait)
+            }
+        };
+        guesser.shown = guesser.shown.saturating_add(1);
         guesser.last = now;
         let is_due = guesser.logged.is_none_or(|last| is_over(last, PEER_LINES_APART))
             && self.logged.is_none_or(|last| is_over(last, LINES_APART));
@@ -76,7 +93,7 @@ impl Table {
             return Noted { wait, told: None };
         }
         (guesser.logged, self.logged) = (Some(now), Some(now));
-        Noted { wait, told: Some((guesser.wrong, std::mem::take(&mut self.untold))) }
+        Noted { wait, told: Some((guesser.shown, std::mem::take(&mut self.untold))) }
     }
 }
 
@@ -118,23 +135,27 @@ impl Guesses {
     /// Notes a wrong token, and waits as long as its peer has deserved.
     ///
     /// # Errors
-    /// Too many wait already.
+    /// The peer still owes an earlier wait, or too many wait already.
     pub async fn slow(&self, peer: Option<IpAddr>) -> Result<(), Problem> {
         let peer = machine(peer.unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED)));
         let noted = self.table.lock().note(peer, self.watch.elapsed());
         if let Some((wrong, untold)) = noted.told {
             tracing::warn!(%peer, wrong, untold, "a wrong token was shown to the HTTP door");
         }
+        let wait = noted.wait.map_err(later)?;
         let waiting = Waiting(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::SeqCst) >= WAITING {
-            let found = "too many wrong tokens were shown";
-            let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, found, "show the right one, or wait");
-            problem.retry_after = Some(LONGEST.as_secs() as u32);
-            return Err(problem);
+            return Err(later(LONGEST));
         }
-        tokio::time::sleep(noted.wait).await;
+        tokio::time::sleep(wait).await;
         drop(waiting);
         Ok(())
+    }
+
+    /// Wrong tokens that were more than refused at once.
+    #[cfg(test)]
+    pub fn judged(&self) -> u32 {
+        self.table.lock().peers.values().map(|guesser| guesser.judged).sum()
     }
 
     /// How many wait.
@@ -142,6 +163,14 @@ impl Guesses {
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
     }
+}
+
+fn later(wait: Duration) -> Problem {
+    let found = "the token is wrong, and so were others from this address shortly before";
+    let fix = "show what `maxim token` prints: the right one is never made to wait";
+    let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, found, fix);
+    problem.retry_after = Some(u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX));
+    problem
 }
 
 #[cfg(test)]
@@ -157,15 +186,24 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_grows_with_each_up_to_a_bound_for_each_peer_by_itself() {
+    fn the_wait_grows_with_each_up_to_a_bound_and_the_peer_owes_it_whether_it_waits_or_not() {
         let mut table = Table::default();
-        let waits: Vec<u64> =
-            (0..10).map(|_| table.note(peer(1), ms(0)).wait.as_millis().try_into().expect("short")).collect();
+        let (mut now, mut waits) = (ms(0), Vec::new());
+        for _ in 0..10 {
+            let wait = table.note(peer(1), now).wait.expect("it owes nothing");
+            // It hangs up at once, and shows a thousand more.
+            for part in 0..1000 {
+                let owed = table.note(peer(1), now + wait * part / 1000).wait.expect_err("it owes a wait");
+                assert_eq!(owed, wait - wait * part / 1000);
+            }
+            now += wait;
+            waits.push(wait.as_millis());
+        }
         assert_eq!(waits, [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
-        (0..100).for_each(|_| assert!(table.note(peer(1), ms(0)).wait == LONGEST));
-        assert_eq!(table.note(peer(2), ms(0)).wait, FIRST);
-        assert_eq!(table.note(peer(1), ms(599_999)).wait, LONGEST);
-        assert_eq!(table.note(peer(1), ms(599_999 + 600_000)).wait, FIRST);
+        assert_eq!(table.note(peer(2), ms(0)).wait, Ok(FIRST), "each peer by itself");
+        let last = table.peers[&peer(1)].last;
+        assert_eq!(table.note(peer(1), last + ms(599_999)).wait, Ok(LONGEST));
+        assert_eq!(table.note(peer(1), last + ms(599_999 + 600_000)).wait, Ok(FIRST));
     }
 
     #[test]

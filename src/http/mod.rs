@@ -13,6 +13,7 @@ mod connections;
 mod events;
 mod fears;
 mod fields;
+mod forwarded;
 mod goals;
 mod guard;
 mod guesses;

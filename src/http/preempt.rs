@@ -1,5 +1,6 @@
 //! Stop, reset, resume, hold and redirect.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use maxim_bus::signals::goal::{Goal, GoalOrigin, GoalState};
 use maxim_bus::signals::lifecycle::{PreemptionChanged, PreemptionRequested};
 use serde_json::{Value, json};
 
-use super::fields::{Field, Kind, body_fields};
+use super::fields::{Field, Given, Kind, body_fields};
 use super::goals::survey;
 use super::percepts::{OWNER, checked_text};
 use super::problem::{Answer, ok};
@@ -24,7 +25,9 @@ use crate::stopping::{stop_by, stop_document};
 
 /// By whom it is, in the latch and in records.
 const BY: &str = stop_by::HTTP;
-/// How long a stop waits for its own body, which may say why.
+/// So long a stop waits for its body before it is carried out: where one is sent together with the head, it is there.
+const AT_ONCE: Duration = Duration::from_millis(2);
+/// How long a stop that is carried out waits for its body, which may say why.
 const BODY: Duration = Duration::from_millis(250);
 /// How long a stop waits for the rooms before it answers.
 const CONFIRMATION: Duration = Duration::from_millis(50);
@@ -40,13 +43,32 @@ pub const REDIRECT: &[Field] = &[Field::needed("goal", Kind::Spoken, "what to do
 
 /// `POST /v1/stop`. Works while rooms are down: the latch acts here, and the rooms are told.
 pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    // Whoever calls this wants it to stop, whatever else is wrong with the call.
-    let given = tokio::time::timeout(BODY, body_fields(&served, request, STOP)).await;
-    let given = given.unwrap_or_else(|_| Err(Problem::bad("the body of the stop doesn't come", "send it at once")));
-    let reason = given.as_ref().ok().and_then(|given| given.text("reason")).unwrap_or("POST /v1/stop").to_owned();
+    // On a task of its own: it is carried out though the caller hangs up, or its connection has to make place.
+    let carried = tokio::spawn(carry_out(served, request));
+    let broken = |error| Problem::later(format!("the stop broke off: {error}"), "stop it by `maxim stop`");
+    carried.await.map_err(broken)?
+}
+
+/// Whoever calls this wants it to stop, whatever else is wrong with the call, and whether its body comes or not.
+async fn carry_out(served: Arc<Served>, request: Request) -> Answer {
+    let mut body = pin!(body_fields(&served, request, STOP));
+    let early = tokio::time::timeout(AT_ONCE, body.as_mut()).await.ok();
+    let reason_of = |given: &Result<Given, Problem>| given.as_ref().ok()?.text("reason").map(str::to_owned);
     let frame = &served.agent.frame;
-    let detail = StopDetail { reason, by: BY.into(), at: Some(frame.clock.now()) };
+    let reason = early.as_ref().and_then(reason_of).unwrap_or_else(|| "POST /v1/stop".to_owned());
+    let mut detail = StopDetail { reason, by: BY.into(), at: Some(frame.clock.now()) };
     let (raised, durable) = frame.latch.raise(detail.clone());
+    let given = match early {
+        Some(given) => given,
+        None => {
+            let late = || Err(Problem::bad("the body of the stop doesn't come", "send it at once"));
+            let given = tokio::time::timeout(BODY, body).await.unwrap_or_else(|_| late());
+            if let Some(reason) = reason_of(&given) {
+                detail = frame.latch.explain(&detail, reason).unwrap_or(detail);
+            }
+            given
+        }
+    };
     // The circuit answers by itself later than we may wait, so it is asked on a task of its own.
     let door = Arc::clone(&served.agent.outside.door);
     let told = tokio::spawn(async move { door.preempt(PreemptionRequested::Stop(detail)).await });

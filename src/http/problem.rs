@@ -71,6 +71,8 @@ impl IntoResponse for Problem {
         let body = self.document().to_string();
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
         let mut response = (self.status, kind, body).into_response();
+        // For those who have another form of errors.
+        response.extensions_mut().insert(self.clone());
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

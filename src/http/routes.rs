@@ -352,6 +352,7 @@ pub const ROUTES: &[Route] = &[
         handler: || post(completions::complete),
     },
     read("/v1/models", "The one model that chat clients find here", &[], OK, || get(completions::models)),
+    read("/v1/models/{id}", "The same, by its name", &[], OK, || get(completions::model)),
     read("/v1/outbox", "Messages to the outside, the newest last", outbox::OUTBOX, &[(200, "{entries}")], || {
         get(outbox::outbox)
     }),

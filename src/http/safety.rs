@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::fields::{Field, Given, Kind, body_fields, query_fields};
+use super::guard::Caller;
 use super::memory::blocking;
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
@@ -93,6 +94,7 @@ fn approval(entry: &GateEntry) -> Value {
 /// `POST /v1/approvals/{id}`: a person's yes or no.
 pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
     served.refuse_while_draining()?;
+    let Caller(by) = Caller::of(&request);
     let given = body_fields(&served, request, DECISION).await?;
     let allow = given.flag("allow").unwrap_or(false);
     let reach = reach_of(&given)?;
@@ -107,7 +109,7 @@ pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, r
     let door = &served.agent.outside.door;
     // A yes that a crash could take back again is none.
     let always = reach.is_some();
-    let decided = door.answered(door.decide_for(approval, allow, reach, "http".into())).await?;
+    let decided = door.answered(door.decide_for(approval, allow, reach, by.into())).await?;
     if let Some(why) = decided.refused {
         let fix =
             "nothing was decided: allow it this once, or name less; see GET /v1/approvals for what can be granted";

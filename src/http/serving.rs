@@ -12,20 +12,21 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, Request};
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body::{Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use maxim_bus::bounds::{HEAD, HEAD_TIME, HEADERS, SEGMENT};
+use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower_service::Service;
 
-use super::Problem;
 use super::connections::{Connection, Connections, Phase, Place, Room};
+use super::{Problem, completions};
 
 const STOP: &str = "/v1/stop";
 /// What a connection in reserve may ask for.
@@ -51,11 +52,18 @@ pub(super) async fn run(listener: TcpListener, router: Router, shutdown: impl Fu
         match accepted {
             Ok((stream, peer)) => {
                 let place = all.admit(peer.ip());
+                // Its task may have to wait for its turn, and others want its place meanwhile.
+                let mut first = [0; 32];
+                if let Ok((_, seen)) = recv(&stream, &mut first[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+                    place.connection.has_seen(&first[..seen.min(first.len())]);
+                }
                 let (router, closes, gone) = (router.clone(), closes.clone(), gone.clone());
                 tokio::spawn(async move {
                     keep(stream, peer, place, router, closes).await;
                     drop(gone);
                 });
+                // What it has sent already is read before the next one may want its place.
+                tokio::task::yield_now().await;
             }
             Err(error) if is_of_the_caller(&error) => {}
             Err(error) => {
@@ -124,7 +132,8 @@ async fn answer(
     connection.asks_for_stop(parts.method == Method::POST && parts.uri.path() == STOP);
     connection.enter(if body.is_end_stream() { Phase::Busy } else { Phase::Reading });
     let path = parts.uri.path();
-    let response = if connection.is_reserve && !URGENT.contains(&path) {
+    let is_of_clients = completions::is_of_chat_clients(path);
+    let response = if connection.is_shed() && path != STOP || connection.is_reserve && !URGENT.contains(&path) {
         let found = "all connections are busy; what is left is for a stop, status and health";
         Problem::later(found, "try again, or close connections that nobody needs").into_response()
     } else if let Some(found) = path.split('/').map(str::len).find(|length| *length > SEGMENT.limit) {
@@ -135,6 +144,10 @@ async fn answer(
         let body = Body::new(Arriving { body, connection: Arc::clone(&connection) });
         router.call(Request::from_parts(parts, body)).await?
     };
+    let mut response = if is_of_clients { completions::as_clients_read_it(response) } else { response };
+    if connection.is_shed() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     Ok(response.map(|body| Body::new(Leaving { body, connection })))
 }
 
@@ -209,7 +222,10 @@ impl Watched {
 
 impl AsyncRead for Watched {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, into)
+        let before = into.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, into);
+        self.connection.has_read(&into.filled()[before..]);
+        read
     }
 }
 

@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use maxim_actors::region::{WardKind, WardState};
 use maxim_actors::store::{StoreHealth, StoreStatus};
-use maxim_bus::latch::{LatchFile, LoadedLatch};
+use maxim_bus::latch::{LatchFile, LoadedLatch, StopDetail};
 use serde_json::{Map, Value, json};
 
 use super::fields::query_fields;
@@ -57,6 +57,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
             "reason": detail.as_ref().map(|detail| &detail.reason),
             "at": detail.as_ref().and_then(|detail| detail.at),
             "by": detail.as_ref().map(|detail| &detail.by),
+            "who": detail.as_ref().map(|detail| StopDetail::who(&detail.by)),
             "motion": frame.latch.state(),
             "motion_reason": served.agent.supervision.why_held(),
             "dead_ways": dead_ways,

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 
 use super::Served;
-use super::completions::{Ended, MODEL, as_clients_read_it, spoken, usage};
+use super::completions::{Ended, MODEL, for_clients, spoken, usage};
 
 /// The stream of one turn.
 pub(super) struct WordStream {
@@ -102,7 +102,7 @@ impl WordStream {
                     self.ready.push_back(chunk.to_string());
                 }
             }
-            Err(problem) => self.ready.push_back(as_clients_read_it(problem).document().to_string()),
+            Err(problem) => self.ready.push_back(for_clients(problem).document().to_string()),
         }
         self.ready.push_back("[DONE]".to_owned());
     }

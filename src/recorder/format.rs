@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use maxim_actors::action::tools::contained::Barriers;
 use maxim_actors::action::tools::{OwnFiles, ToolSpec};
 use maxim_actors::effectors::tool_servers::ToolList;
 use maxim_actors::region::InputRecord;
@@ -47,6 +48,9 @@ pub struct Header {
     /// What the gate kept every tool from; filled in likewise.
     #[serde(default)]
     pub own: OwnFiles,
+    /// Which walls the gate knew the sandbox to have; filled in likewise.
+    #[serde(default)]
+    pub barriers: Barriers,
     /// What the tool servers offered when the agent started; filled in likewise.
     #[serde(default)]
     pub tool_lists: Vec<ToolList>,
@@ -75,6 +79,7 @@ impl Header {
             saved: saved.to_owned(),
             home: PathBuf::new(),
             own: OwnFiles::default(),
+            barriers: Barriers::default(),
             tool_lists: Vec::new(),
             brought: Vec::new(),
             regions: 0,

@@ -139,7 +139,14 @@ impl Recorder {
         let brought =
             rooms.registry.specs().filter(|spec| spec.is_foreign && spec.offered_by.is_none()).cloned().collect();
         let (home, own) = (rooms.fear.home.clone(), rooms.fear.own.as_ref().clone());
-        let header = Header { home, own, tool_lists: rooms.tool_servers.lists(), brought, ..header };
+        let header = Header {
+            home,
+            own,
+            barriers: rooms.fear.walls.barriers,
+            tool_lists: rooms.tool_servers.lists(),
+            brought,
+            ..header
+        };
         let wakings = wakings(rooms);
         let letters = Arc::new(Letterbox::new(limits.queue));
         let counters = Arc::new(Counters::default());

@@ -183,6 +183,7 @@ impl Recording {
         let rooms = AgentSettings::with_tools(&settings, header.boot, &header.workdir, &header.saved, registry);
         let mut rooms = rooms.map_err(|error| RecorderError::Settings(error.to_string()))?;
         rooms.fear.home.clone_from(&header.home);
+        rooms.fear.walls.barriers = header.barriers;
         Ok(rooms.owning(header.own.clone()))
     }
 }

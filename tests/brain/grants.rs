@@ -127,6 +127,11 @@ fn no_yes_is_asked_for_what_a_wall_refuses_and_the_refusal_teaches_nothing() {
         format!("create a file {there}/inbox.txt with the text a"),
         format!("run the command touch {there}/made.txt"),
         "run the command sudo id".to_owned(),
+        "run the command env unshare -r id".to_owned(),
+        "run the command kill -9 1".to_owned(),
+        "run the command chmod u+s calm.txt".to_owned(),
+        "run the command timeout 5 setsid python3 x.py".to_owned(),
+        "run the command date -s 2030-01-01".to_owned(),
         "run the command ssh somewhere.example id".to_owned(),
     ];
     for round in 0..10 {

@@ -143,7 +143,16 @@ fn a_looking_program_is_asked_about_where_it_would_run_what_lies_there() {
     bench.put(".git/config", "[core]\n\trepositoryformatversion = 0\n");
     fs::create_dir_all(bench.file(".git/objects")).expect("made");
     fs::create_dir_all(bench.file(".git/refs/heads")).expect("made");
-    for command in ["python3 -m json.tool x.json", "make -n", "git status", "npm ls"] {
+    bench.put("d.py", "print(1)\n");
+    bench.put("told/Makefile", "V := $(shell git describe --always)\nall:\n\techo $(V)\n");
+    for command in [
+        "python3 -m json.tool x.json",
+        "python3 -m py_compile d.py",
+        "make -n",
+        "make -n -C told",
+        "git status",
+        "npm ls",
+    ] {
         let (status, reason) = bench.runs(command);
         assert!(matches!(status.as_str(), "done" | "failed"), "{command}: {status} {reason}");
     }

@@ -270,6 +270,95 @@ fn half_requests_half_bodies_and_silence_take_no_place_from_a_stop() {
     assert!(daemon.say("what is 2 + 2?")["reply"].as_str().is_some_and(|reply| reply.contains('4')));
 }
 
+/// A client on a slow line: its head comes in two parts, and the flood goes on between them.
+#[test]
+fn a_stop_whose_head_comes_in_two_parts_keeps_its_place_in_a_flood() {
+    use std::io::Read;
+    let place = Place::new();
+    let daemon = place.start();
+    let address = daemon.url.trim_start_matches("http://").to_owned();
+    for half in [
+        "",
+        "GET /v1/status HTTP/1.1\r\nhost: x\r\n",
+        "POST /v1/percepts HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{",
+        "GET /v1/status HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n",
+    ] {
+        let mut held = Vec::new();
+        let mut flood = |count: usize| {
+            for _ in 0..count {
+                let mut stream = TcpStream::connect(&address).expect("the kernel takes it");
+                let _ = stream.write_all(half.as_bytes());
+                held.push(stream);
+            }
+        };
+        flood(1000);
+        let mut stop = TcpStream::connect(&address).expect("connected");
+        stop.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+        stop.write_all(b"POST /v1/stop HT").expect("written");
+        let begun = Instant::now();
+        flood(1000);
+        // The pause between the parts is what is tested.
+        std::thread::sleep(Duration::from_millis(500).saturating_sub(begun.elapsed()));
+        let rest = format!("TP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}");
+        stop.write_all(rest.as_bytes()).expect("written");
+        let mut answer = String::new();
+        stop.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"latched\":true"), "{half:?}: {answer}");
+        drop(held);
+        daemon.until("it answers", || daemon.get("/v1/status").0 == 200);
+        assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
+        assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
+    }
+}
+
+/// What lies between a program and its clock; none where it isn't installed.
+fn fake_clock() -> Option<std::path::PathBuf> {
+    let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1")).find(|path| path.is_file())
+}
+
+#[test]
+fn a_clock_before_1970_is_named_at_the_start_and_by_doctor_and_the_store_stays_as_it_is() {
+    let Some(library) = fake_clock() else {
+        println!("SKIPPED: a clock before 1970: libfaketime isn't installed");
+        return;
+    };
+    let place = Place::new();
+    place.start().say("remember that the spare key is in the blue drawer");
+    for (shown, year) in [("@1969-12-31 23:59:00", "1969"), ("@1902-01-01 00:00:00", "190")] {
+        let runs = |args: &[&str]| {
+            let mut command = place.command();
+            command.env("LD_PRELOAD", &library).env("FAKETIME", shown).env("TZ", "UTC");
+            let output = command.arg("--data").arg(place.data()).args(args).output().expect("it runs");
+            let told = [output.stdout, output.stderr].concat();
+            (output.status.code(), String::from_utf8_lossy(&told).into_owned())
+        };
+        for args in [&["run", "--listen", "127.0.0.1:0"][..], &["memory", "verify"]] {
+            let (code, told) = runs(args);
+            assert_eq!(code, Some(78), "{args:?}: {told}");
+            assert!(told.contains("the clock of this machine says") && told.contains("set it"), "{args:?}: {told}");
+            assert!(told.contains(year) && !told.contains("panic") && !told.contains("damaged"), "{args:?}: {told}");
+        }
+        let (_, told) = runs(&["doctor"]);
+        assert!(told.contains("the clock of this machine says") && !told.contains("panic"), "{told}");
+    }
+    let found = place.start().get("/v1/memory/recall?query=spare%20key").1;
+    assert!(found["results"].to_string().contains("blue drawer"), "{found}");
+}
+
+#[test]
+fn a_port_that_is_in_use_is_named_with_who_may_have_it_and_the_key_that_gives_another() {
+    let (first, second) = (Place::new(), Place::new());
+    let daemon = first.start();
+    let address = daemon.url.trim_start_matches("http://");
+    let (code, _, told) = second.cli(&["run", "--listen", address]);
+    assert_eq!(code, 75, "{told}");
+    let port = address.rsplit(':').next().expect("a port");
+    for words in [port, "in use", "your own account", "http.listen", "--listen"] {
+        assert!(told.contains(words), "{words:?} is not in {told}");
+    }
+}
+
 #[test]
 fn with_too_few_open_files_it_says_so_with_the_fix_and_does_not_panic() {
     let place = Place::new();

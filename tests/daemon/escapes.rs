@@ -366,6 +366,36 @@ fn what_a_call_writes_is_bounded(mut place: Place) {
     }
     let outcome = place.bash("head -c 4000000 /dev/zero > f; sleep 0.3; rm f; yes | head -c 50000000 > /dev/null");
     assert_eq!((outcome.ending, outcome.filled), (Ending::Exited(0), None), "less than the bound, and pipes");
+    // Of a file that was there, its growth counts, whoever else writes.
+    let old = place.folder.path().join("work/old");
+    fs::write(&old, vec![1; 24 << 20]).expect("written");
+    let Ok(born) = fs::metadata(&old).expect("there").created() else {
+        println!("SKIPPED: this file system keeps no times of birth");
+        return;
+    };
+    let second =
+        |time: std::time::SystemTime| time.duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
+    while second(std::time::SystemTime::now()) <= second(born) {
+        std::thread::yield_now();
+    }
+    std::thread::scope(|scope| {
+        let (begun, written) = (place.folder.path().join("work/appended"), place.folder.path().join("work/go-on"));
+        let outside = place.folder.path().join("outside/other");
+        scope.spawn(move || {
+            while !begun.exists() {
+                std::thread::yield_now();
+            }
+            fs::write(outside, vec![1; 32 << 20]).expect("written");
+            fs::write(written, "").expect("written");
+        });
+        let outcome = place
+            .bash("echo x >> old; touch appended; until test -e go-on; do sleep 0.05; done; echo y >> old; sleep 0.3");
+        assert_eq!((outcome.ending, outcome.filled), (Ending::Exited(0), None), "four bytes more");
+    });
+    let outcome = place.bash("while :; do head -c 200000 /dev/zero >> old; done");
+    assert_eq!(outcome.ending, Ending::DiskFilled, "{outcome:?}");
+    let grown = fs::metadata(&old).expect("there").len().saturating_sub(24 << 20);
+    println!("a file that was there grew by {grown} bytes of a bound of {}", 8 << 20);
     // Others may write as they like.
     let begun = place.folder.path().join("work/begun");
     std::thread::scope(|scope| {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -21,6 +21,15 @@ const PROGRAMS: u64 = 500;
 const AT_ONCE: u64 = 8;
 /// Beyond the deadline. Machines are shared; each wait of the sandbox for a death is two seconds.
 const BOUND: Duration = Duration::from_secs(15);
+/// Within so long a hard stop freezes a body (P1), and as promptly programs are to be sent their kill: by a stop, and after
+/// their deadline.
+const PROMPT: Duration = Duration::from_millis(20);
+/// The programs burn every core meanwhile, and there are more that want to run than cores: half of all kills hold the bound
+/// itself, the slowest this many times it.
+const BUSY: u32 = 100;
+
+/// One storm at a time, so that the bound is that of one.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn programs() -> u64 {
     std::env::var("MAXIM_HOSTILE").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS)
@@ -169,11 +178,15 @@ struct Tally {
     folders: Vec<PathBuf>,
     /// Programs, and processes of them, that had come so far as to stay.
     acted: (usize, usize),
+    /// As the sandbox has stamped them: how long after its deadline each was sent the kill.
+    late: Vec<Duration>,
+    /// And how long after its end nothing of it ran any more.
+    dying: Vec<Duration>,
 }
 
 impl Tally {
     fn empty() -> Self {
-        Self { endings: BTreeSet::new(), folders: Vec::new(), acted: (0, 0) }
+        Self { endings: BTreeSet::new(), folders: Vec::new(), acted: (0, 0), late: Vec::new(), dying: Vec::new() }
     }
 }
 
@@ -183,8 +196,36 @@ fn checked(tally: &mut Tally, seed: u64, place: &Place, outcome: &ChildOutcome, 
     assert!(outcome.report.gaps().iter().all(|gap| !gap.starts_with("process group")), "seed {seed}: {outcome:?}");
     tally.endings.insert(format!("{:?}", outcome.ending));
     tally.folders.push(place.folder.path().to_owned());
+    if let (Ending::DeadlinePassed, Some(killed)) = (outcome.ending, outcome.times.killed) {
+        assert!(killed >= place.deadline, "seed {seed}: {:?}", outcome.times);
+        tally.late.push(killed.saturating_sub(place.deadline));
+    }
+    tally.dying.push(outcome.times.gone.saturating_sub(outcome.times.killed.unwrap_or(outcome.times.ended)));
     let acted = acted(place.folder.path());
     tally.acted = (tally.acted.0 + usize::from(acted > 0), tally.acted.1 + acted);
+}
+
+/// Prints how they are spread; the middle one and the greatest.
+fn spread(what: &str, mut times: Vec<Duration>) -> (Duration, Duration) {
+    times.sort();
+    let at = |share: usize| times[(times.len() - 1) * share / 1000];
+    let (half, most) = (at(500), at(1000));
+    let (p90, p99, p999) = (at(900), at(990), at(999));
+    println!("{what}: {} times, p50 {half:?}, p90 {p90:?}, p99 {p99:?}, p99.9 {p999:?}, most {most:?}", times.len());
+    (half, most)
+}
+
+/// Holds them to the bound of acting.
+fn prompt(what: &str, times: Vec<Duration>) {
+    let (half, most) = spread(what, times);
+    assert!(half <= PROMPT, "{what}: half of them took more than {PROMPT:?}: {half:?}");
+    assert!(most <= PROMPT * BUSY, "{what}: {most:?} of at most {:?}", PROMPT * BUSY);
+}
+
+/// Dying is the kernel's doing; a wait of the sandbox for it lasts two seconds.
+fn slowly(what: &str, times: Vec<Duration>) {
+    let (half, most) = spread(what, times);
+    assert!(half <= PROMPT * BUSY && most < BOUND, "{what}: {half:?}, at most {most:?}");
 }
 
 /// Processes of a program that have come so far as to stay; none once the folder is gone.
@@ -256,11 +297,14 @@ fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: Deadl
         all.endings.extend(one.endings);
         all.folders.extend(one.folders);
         all.acted = (all.acted.0 + one.acted.0, all.acted.1 + one.acted.1);
+        all.late.extend(one.late);
+        all.dying.extend(one.dying);
         all
     })
 }
 
 fn under_the_deadline(count: u64, make: &Make) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let latch = StopLatch::in_memory();
     let base = AtomicU64::new(80);
     let tally = storm(0, count, make, &latch, Deadline::Learned(&base));
@@ -272,16 +316,27 @@ fn under_the_deadline(count: u64, make: &Make) {
     assert!(programs as u64 > count / 4, "too few have done anything before their deadline: {programs} of {count}");
     assert_eq!(tally.folders.len() as u64, count);
     assert!(tally.endings.contains(&format!("{:?}", Ending::DeadlinePassed)), "{:?}", tally.endings);
+    prompt("from the deadline to the kill", tally.late);
+    slowly("from the end to nobody", tally.dying);
 }
 
 fn under_the_stop(count: u64, make: &Make) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut stopped, mut round, mut came_so_far) = (0, 0, 0);
+    let (mut raised, mut dying) = (Vec::new(), Vec::new());
     while stopped < count {
         let latch = StopLatch::in_memory();
         let first = 1_000_000 + round * AT_ONCE;
         let folders = Mutex::default();
         let (watched, latch) = (&folders, &latch);
         let tally = std::thread::scope(|scope| {
+            // As in a daemon, whoever raises has waited for it.
+            let (say_now, now) = mpsc::channel::<()>();
+            let raising = scope.spawn(move || {
+                now.recv().expect("it is said");
+                let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
+                latch.raise(detail).0
+            });
             let running = scope.spawn(move || self::storm(first, AT_ONCE, make, latch, Deadline::Never(watched)));
             // When so many of them have come so far, from none to nearly all. Some end by themselves.
             let begun = Instant::now();
@@ -290,17 +345,21 @@ fn under_the_stop(count: u64, make: &Make) {
             while !running.is_finished() && have() < enough && begun.elapsed() < Duration::from_secs(3) {
                 std::thread::yield_now();
             }
-            let detail = StopDetail { reason: "test".into(), by: "test".into(), at: Some(Timestamp::UNIX_EPOCH) };
-            latch.raise(detail);
+            say_now.send(()).expect("it waits");
+            let told = raising.join().expect("raised");
+            raised.push(Duration::from_micros(told.latency_us));
             running.join().expect("no seed failed")
         });
         assert_eq!(left(&tally.folders), Vec::<String>::new());
         stopped += AT_ONCE;
         round += 1;
         came_so_far += tally.acted.0 as u64;
+        dying.extend(tally.dying);
     }
     println!("{stopped} programs stopped, {came_so_far} of which came so far as to stay");
     assert!(came_so_far > stopped / 10, "too few have done anything before their stop: {came_so_far} of {stopped}");
+    prompt("from the stop to the kill of all", raised);
+    slowly("from the end to nobody", dying);
 }
 
 /// Without these the programs would reach others on this machine.

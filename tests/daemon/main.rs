@@ -21,6 +21,7 @@ mod model;
 mod model_server;
 mod offline;
 mod own_data;
+mod own_modes;
 mod own_port;
 mod page;
 mod raw_calls;

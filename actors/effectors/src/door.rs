@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
-use maxim_bus::latch::{DurableAnswer, Raised, StopDetail};
+use maxim_bus::latch::{DurableAnswer, LatchError, LatchState, Raised, StopDetail};
 use maxim_bus::rooms;
 use maxim_bus::signals::body::MovementSensed;
 use maxim_bus::signals::grants::GrantReach;
@@ -188,6 +188,31 @@ impl Door {
         let raised = self.raise(detail.reason.clone(), detail.by.clone());
         self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Stop(detail));
         raised
+    }
+
+    /// What the latch allows at present.
+    pub fn latch_state(&self) -> LatchState {
+        self.frame.latch.state()
+    }
+
+    /// Clears a stop, as a person wants it: the latch first, which is the truth, then the word to the rooms.
+    ///
+    /// # Errors
+    /// The latch can't be left.
+    pub fn reset(&self, by: String) -> Result<LatchState, LatchError> {
+        let left = self.frame.latch.reset()?;
+        self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Reset { by });
+        Ok(left)
+    }
+
+    /// The same for motion that is held.
+    ///
+    /// # Errors
+    /// It is stopped, or the latch can't be left.
+    pub fn resume(&self, by: String) -> Result<LatchState, LatchError> {
+        let left = self.frame.latch.resume()?;
+        self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Resume { by });
+        Ok(left)
     }
 
     fn raise(&self, reason: String, by: String) -> (Raised, DurableAnswer) {

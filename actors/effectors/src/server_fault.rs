@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use async_openai::error::OpenAIError;
 use jiff::fmt::rfc2822;
-use maxim_bus::bounds::MODEL_ANSWER;
+use maxim_bus::bounds::{Bound, MODEL_ANSWER};
 use maxim_bus::signals::thought::Overflow;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
@@ -86,6 +85,9 @@ pub enum Fault {
     Cut,
     #[error("its answer is longer than {0} bytes")]
     TooLong(usize),
+    /// More came of something than its bound lets in.
+    #[error("there is too much of {}: more than {}; the rest was left unread (deploy/bounds.md)", .0.name, .0.amount())]
+    Excess(Bound),
     /// Nobody took the connection.
     #[error("{0}")]
     Unreachable(String),
@@ -99,26 +101,6 @@ pub enum Fault {
     Late(Duration),
     #[error("the call was abandoned because of a stop")]
     Stopped,
-}
-
-impl From<OpenAIError> for Fault {
-    fn from(error: OpenAIError) -> Self {
-        match error {
-            OpenAIError::Boxed(inner) => match inner.downcast::<Self>() {
-                Ok(fault) => *fault,
-                Err(other) => Self::Lost(told(&*other)),
-            },
-            OpenAIError::JSONDeserialize(_, said) => Self::Garbage(clip(&said)),
-            OpenAIError::StreamError(_) => Self::Cut,
-            other => Self::Lost(told(&other)),
-        }
-    }
-}
-
-impl From<Fault> for OpenAIError {
-    fn from(fault: Fault) -> Self {
-        Self::Boxed(Box::new(fault))
-    }
 }
 
 impl Fault {
@@ -146,7 +128,7 @@ impl Fault {
             Self::Garbage(_) | Self::Cut | Self::Lost(_) => true,
             // A person waits: a server that is down is seldom up in a second.
             Self::Unreachable(_) => return 1,
-            Self::TooLong(_) | Self::Busy(_) | Self::Late(_) | Self::Stopped => false,
+            Self::TooLong(_) | Self::Excess(_) | Self::Busy(_) | Self::Late(_) | Self::Stopped => false,
         };
         if passes { RETRIES } else { 0 }
     }

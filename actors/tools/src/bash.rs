@@ -14,8 +14,8 @@ use super::{
 };
 
 /// Runs a command by bash. Output: `exit_code` or `signal`, `stdout`, `stderr`, `cut` in words when
-/// output was left out, `sandbox_gaps` when the kernel couldn't enforce all, and `left_running` when processes were left in
-/// the background, which are ended. It succeeds when the exit code is 0.
+/// output was left out, and what [`ChildOutcome::tell`] adds. Processes that are left in the background are ended. It succeeds
+/// when the exit code is 0.
 pub struct Bash(ToolSpec);
 
 impl Bash {
@@ -101,17 +101,7 @@ fn bash() -> Result<&'static str, ToolFailure> {
 /// What a command came to, as bash and its like tell it.
 pub(super) fn told(outcome: &ChildOutcome, command: &str, deadline: Duration) -> ToolOutcome {
     let mut output = json!({"stdout": outcome.stdout.text, "stderr": outcome.stderr.text});
-    let gaps = outcome.report.gaps();
-    if !gaps.is_empty() {
-        output["sandbox_gaps"] = gaps.into();
-    }
-    if let Some(left) = outcome.left_in_words() {
-        output["left_running"] = left.into();
-    }
-    // Worth reading only where something has failed.
-    if !outcome.report.notes.is_empty() && outcome.ending != Ending::Exited(0) {
-        output["sandbox_notes"] = outcome.report.notes.clone().into();
-    }
+    outcome.tell(&mut output);
     let cut = outcome.stdout.cut + outcome.stderr.cut;
     if cut > 0 {
         output["cut"] = format!("{cut} bytes of output are left out").into();
@@ -241,6 +231,26 @@ mod tests {
         let pid = outcome.output["stdout"].as_str().unwrap_or_default().trim();
         assert_eq!(left, format!("1 process was left and was ended: sleep ({pid})"));
         assert_eq!(shell().call(json!({"command": "true"})).output.get("left_running"), None);
+    }
+
+    #[test]
+    fn why_a_bit_of_a_folder_is_refused_is_told() {
+        if super::super::contained::KernelSupport::probe().seccomp_missing.is_some() {
+            return println!("SKIPPED: no seccomp here, so nothing is refused");
+        }
+        let shell = shell();
+        for (command, is_told) in [
+            ("mkdir d && chmod g+s d", true),
+            ("mkdir -p e && chmod 2775 e", true),
+            ("install -d -m 2775 f", true),
+            ("git init -q --shared g", true),
+            ("(unshare -U true; true)", true),
+            ("chmod 0775 d && mkdir -m 775 h && git init -q i", false),
+        ] {
+            let outcome = shell.call(json!({"command": command}));
+            let notes = outcome.output["sandbox_notes"].to_string();
+            assert_eq!(notes.contains("setuid and setgid bits (on folders too"), is_told, "{command}: {outcome:?}");
+        }
     }
 
     #[test]

@@ -51,12 +51,17 @@ impl ChildGroups {
         Some(ChildGroup { owner: self, key, kills_before })
     }
 
-    /// SIGKILL to each group. How many processes it has killed since the latch was last left, whichever way each stop came:
+    /// SIGSTOP and SIGKILL to each group. How many processes it has killed since the latch was last left, whichever way each stop came:
     /// the living in the groups, beside those that lead them and only hold their number. Fewer are counted where there isn't
     /// the time to look at all.
     pub fn kill_all(&self) -> usize {
         self.kills.fetch_add(1, Ordering::SeqCst);
         let mut groups = self.groups.lock();
+        // They stand still at once, and while they are counted: programs that burn every core would hold the counting up,
+        // and their own kill with it.
+        for group in groups.values().filter(|group| !group.is_killed) {
+            let _ = kill_process_group(group.leader, Signal::STOP);
+        }
         let living = living(groups.values().filter(|group| !group.is_killed));
         for group in groups.values_mut() {
             group.is_killed = true;

@@ -1,14 +1,16 @@
 //! The latch's file: small, checksummed, replaced whole. What can't be read means stopped.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, renameat, unlinkat};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::{LatchState, StopDetail};
+use super::{HeldFolder, LatchState, StopDetail};
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,13 +60,20 @@ impl LoadedLatch {
 
 pub struct LatchFile {
     path: PathBuf,
+    /// Its folder; none where that wasn't there yet.
+    folder: Option<HeldFolder>,
     /// The newest record written, and its generation: an older one must not replace it.
     newest: Mutex<Option<(u64, LatchRecord)>>,
 }
 
 impl LatchFile {
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), newest: Mutex::new(None) }
+        Self { path: path.to_owned(), folder: folder_of(path).ok(), newest: Mutex::new(None) }
+    }
+
+    /// The folder that it lies in.
+    pub fn folder(&self) -> Option<&HeldFolder> {
+        self.folder.as_ref()
     }
 
     pub fn path(&self) -> &Path {
@@ -88,7 +97,7 @@ impl LatchFile {
         }
     }
 
-    /// Writes beside, syncs, renames, syncs the folder. A record of an older generation is left out: what is there is newer.
+    /// Writes beside, syncs, renames, syncs the folder, whatever has become of the folder's mode. A record of an older generation is left out: what is there is newer.
     /// So is a stop after any other record of its generation, which it begins. Returns what the file says then.
     pub fn write(&self, record: &LatchRecord, generation: u64) -> io::Result<LatchRecord> {
         let mut newest = self.newest.lock();
@@ -99,14 +108,25 @@ impl LatchFile {
         }
         let body = serde_json::to_string(record)?;
         let line = format!("{:08x} {body}\n", crc32fast::hash(body.as_bytes()));
-        let beside = self.path.with_extension("new");
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        let opened;
+        let folder = match &self.folder {
+            Some(folder) => folder,
+            None => {
+                opened = folder_of(&self.path)?;
+                &opened
+            }
+        };
+        let restored = folder.restore();
+        if !restored.is_empty() {
+            tracing::warn!(restored = restored.join("; "), "the folder of the stop latch had been closed");
+        }
+        let new = self.path.with_extension("new");
+        let (name, beside) = (name_of(&self.path)?, name_of(&new)?);
+        let mut file = begin(folder, beside)?;
         file.write_all(line.as_bytes())?;
         file.sync_all()?;
-        fs::rename(&beside, &self.path)?;
-        if let Some(folder) = self.path.parent() {
-            File::open(folder)?.sync_all()?;
-        }
+        renameat(folder.handle(), beside, folder.handle(), name)?;
+        fsync(folder.handle())?;
         *newest = Some((generation, record.clone()));
         Ok(record.clone())
     }
@@ -117,9 +137,35 @@ impl LatchFile {
         let is_older =
             |(written, there): &(u64, LatchRecord)| *written < generation && there.state != LatchState::Stopped;
         if newest.as_ref().is_none_or(is_older) {
-            let _ = fs::remove_file(&self.path);
+            let _ = match (&self.folder, self.path.file_name()) {
+                (Some(folder), Some(name)) => {
+                    folder.restore();
+                    unlinkat(folder.handle(), name, AtFlags::empty()).map_err(io::Error::from)
+                }
+                _ => fs::remove_file(&self.path),
+            };
         }
     }
+}
+
+fn folder_of(path: &Path) -> io::Result<HeldFolder> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    HeldFolder::open(folder)
+}
+
+fn name_of(path: &Path) -> io::Result<&OsStr> {
+    path.file_name().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+/// An empty file for this user alone. One of the name that was closed to its owner gives way.
+fn begin(folder: &HeldFolder, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let begin = || openat(folder.handle(), name, flags, Mode::RUSR | Mode::WUSR);
+    let begun = begin().or_else(|error| match error {
+        Errno::ACCESS | Errno::PERM => unlinkat(folder.handle(), name, AtFlags::empty()).and_then(|()| begin()),
+        error => Err(error),
+    });
+    Ok(begun?.into())
 }
 
 fn parse(bytes: &[u8]) -> Result<LatchRecord, String> {

@@ -5,6 +5,7 @@
 
 mod children;
 mod file;
+mod folder;
 #[cfg(test)]
 mod storm;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use children::{ChildGroup, ChildGroups};
 pub use file::{LatchFile, LatchRecord, LoadedLatch};
+pub use folder::HeldFolder;
 pub use writing::DurableAnswer;
 
 use writing::Writer;
@@ -64,6 +66,17 @@ impl StopDetail {
     pub const BY_SIGNAL: &str = "signal";
     /// Whoever stops goes several ways at once, and the signal may well come in first: so long the words may take.
     const IN_WORDS_WITHIN: SignedDuration = SignedDuration::from_secs(5);
+
+    /// Who it was, for a person: some ways to stop name no one.
+    pub fn who(by: &str) -> &str {
+        match by {
+            "http" => "somebody over HTTP",
+            "console" => "somebody at the console",
+            Self::BY_SIGNAL => "a signal",
+            "stop.request" => "the file stop.request",
+            by => by,
+        }
+    }
 
     /// With words that the latch's file and every record of the stop can hold: a stop is heeded however long they are.
     pub fn bounded(self) -> Self {
@@ -109,6 +122,8 @@ pub enum Stopped {
 pub struct Permit<'latch> {
     children: &'latch ChildGroups,
     kills: u64,
+    /// Where the latch's file lies.
+    folder: Option<&'latch HeldFolder>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -122,6 +137,11 @@ impl<'latch> Permit<'latch> {
     /// permit was given is seen by [`ChildGroup::was_stopped`]: ask it right after, before the child may do anything.
     pub fn register(&self, leader: u32) -> Option<ChildGroup<'latch>> {
         self.children.register(leader, self.kills)
+    }
+
+    /// The folder that the latch's file lies in, which is the agent's own; none for a latch in memory.
+    pub fn folder(&self) -> Option<&'latch HeldFolder> {
+        self.folder
     }
 }
 
@@ -234,6 +254,11 @@ impl StopLatch {
         })))
     }
 
+    /// The folder that its file lies in; none for a latch in memory.
+    pub fn folder(&self) -> Option<&HeldFolder> {
+        self.0.file.as_ref().and_then(|file| file.folder())
+    }
+
     /// Waits until all that was decided is in the file, and in the mirror if there is one; at most `limit`. False if it isn't.
     pub fn settle(&self, limit: Duration) -> bool {
         self.0.writer.as_ref().is_none_or(|writer| writer.all().insist(limit))
@@ -297,7 +322,7 @@ impl StopLatch {
                 Err(Stopped::Latched { reason, by })
             }
             (LatchState::MotionHeld, EffectKind::Motion) => Err(Stopped::MotionHeld),
-            _ => Ok(Permit { children: &self.0.children, kills, not_send: PhantomData }),
+            _ => Ok(Permit { children: &self.0.children, kills, folder: self.folder(), not_send: PhantomData }),
         }
     }
 
@@ -333,6 +358,26 @@ impl StopLatch {
             hook(&detail, &raised);
         }
         (raised, answer)
+    }
+
+    /// Gives a stop that was raised without words its reason, where it still stands as it was raised. Gives what stands then.
+    pub fn explain(&self, raised: &StopDetail, reason: String) -> Option<StopDetail> {
+        let (raised, explained) = (raised.clone().bounded(), StopDetail { reason, ..raised.clone() }.bounded());
+        let generation = self.0.word.load(Ordering::SeqCst) >> 2;
+        {
+            let mut known = self.0.detail.lock();
+            if !self.is_stopped() {
+                return None;
+            }
+            if known.as_ref() != Some(&raised) {
+                return known.clone();
+            }
+            *known = Some(explained.clone());
+        }
+        if let Some(writer) = &self.0.writer {
+            writer.put(LatchRecord { state: LatchState::Stopped, detail: Some(explained.clone()) }, generation);
+        }
+        Some(explained)
     }
 
     /// Refuses motion until a person resumes; a stop stays a stop. For a brain that is no longer whole.

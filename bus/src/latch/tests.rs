@@ -278,3 +278,20 @@ fn a_stop_tells_how_many_processes_it_has_killed_and_the_same_stop_by_another_wa
     latch.reset().expect("reset");
     assert_eq!(latch.raise(detail("another stop")).0.children_killed, 0);
 }
+
+#[test]
+fn a_stop_gets_its_words_later_and_no_other_stop_gets_them() {
+    let latch = StopLatch::in_memory();
+    let detail =
+        |reason: &str| StopDetail { reason: reason.into(), by: "http".into(), at: Some(Timestamp::UNIX_EPOCH) };
+    let first = detail("POST /v1/stop");
+    assert_eq!(latch.explain(&first, "smoke".into()), None, "it isn't stopped");
+    assert!(!latch.is_stopped());
+    let _ = latch.raise(first.clone());
+    assert_eq!(latch.explain(&first, "smoke".into()), Some(detail("smoke")));
+    assert_eq!(latch.detail(), Some(detail("smoke")));
+    assert_eq!(latch.explain(&first, "fire".into()), Some(detail("smoke")), "it has its words");
+    latch.reset().expect("reset");
+    assert_eq!(latch.explain(&detail("smoke"), "fire".into()), None);
+    assert!(!latch.is_stopped() && latch.detail().is_none());
+}

@@ -15,7 +15,7 @@ use maxim_actors::action::execution_tracker::TrackerSettings;
 use maxim_actors::action::introspector::IntrospectorSettings;
 use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::ToolIndexSettings;
-use maxim_actors::action::tools::contained::Network;
+use maxim_actors::action::tools::contained::{Barriers, Network};
 use maxim_actors::action::tools::{self, Hands, OwnFiles, RegistryError, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
@@ -410,6 +410,7 @@ impl AgentSettings {
                 walls: Walls {
                     readable: hands.sandbox.readable.clone(),
                     network: hands.sandbox.network == Network::On,
+                    barriers: Barriers::default(),
                 },
                 approval: signed(approval_expiry.get()),
                 veto_confidence: *veto_confidence,

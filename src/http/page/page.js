@@ -39,7 +39,8 @@ async function ask(path, body, shown = session()) {
     throw Object.assign(new Error(`the daemon did not answer (${error.message})`), { status: 0 });
   }
   if (answer.ok) return told;
-  if (answer.status === 401 && shown === session()) leave();
+  // 429 is for wrong keys too: others of this machine showed some shortly before.
+  if ((answer.status === 401 || answer.status === 429) && shown === session()) leave();
   throw Object.assign(new Error(`${told.detail}; ${told.fix}`), { status: answer.status });
 }
 
@@ -210,6 +211,8 @@ async function look() {
     if (error.status === 401 && stoppedHere) showState("Stopped from this page. To see the present state, come in below.", "stopped");
     else showState(error.status === 401 ? "The agent's state is shown after you come in (below)." : "The agent's state can't be seen.", "");
     at("reset").disabled = at("resume").disabled = true;
+    // What is shown of an agent that one may not see would be old.
+    if (error.status === 401) at("how").hidden = true;
   }
   looking = setTimeout(look, LOOK);
 }
@@ -225,20 +228,23 @@ function showState(text, kind) {
 }
 
 function showStatus(status) {
-  const { latched, motion, reason, by, at: since } = status.stop;
+  const { latched, motion, reason, who, at: since } = status.stop;
   if (latched) {
     const when = since ? ` since ${new Date(since).toLocaleTimeString()}` : "";
-    showState(`Stopped by ${by ?? "somebody unknown"}${when}: ${visible(reason ?? "no reason given")}. Nothing is done until it is reset.`, "stopped");
+    showState(`Stopped by ${visible(who ?? "somebody unknown")}${when}: ${visible(reason ?? "no reason given")}. Nothing is done until it is reset.`, "stopped");
   } else if (motion === "motion_held") {
     showState(`Reset, and ${status.state}. Motion is held until somebody resumes.`, "");
   } else {
     showState(`Running: ${status.state}.`, "");
   }
   at("reset").disabled = !latched;
-  at("resume").disabled = latched;
-
   const { regions, disk, body, llm, version } = status;
   const named = (holds) => regions.filter(holds).map((region) => region.name);
+  // There is something that could go on.
+  const isHeld = motion === "motion_held" || status.hold || named((region) => region.state === "held").length > 0;
+  at("resume").disabled = latched || !isHeld;
+  at("how").hidden = false;
+
   const restarts = regions.filter((region) => region.restarts > 0).map((region) => `${region.name} ${region.restarts}`);
   const lines = [["Rooms up", `${named((region) => region.state === "running").length} of ${regions.length}`]];
   for (const state of ["restarting", "held", "off"]) {
@@ -290,10 +296,11 @@ function approvalBox(approval) {
   const name = `to use ${approval.tool}`;
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", `It asks ${name}`);
-  const until = new Date(approval.expires).toLocaleTimeString();
+  const until = new Date(approval.expires).toLocaleTimeString([], { timeZoneName: "short" });
   box.append(make("p", `${approval.tool} — ${visible(approval.reason)} (${approval.rule}); until ${until}`));
   box.append(make("pre", visible(JSON.stringify(approval.params, null, 2))));
-  const from = `${approval.sender ?? "somebody"} on ${approval.channel ?? "an unknown channel"}`;
+  const channel = approval.channel === "websocket" ? "the page" : approval.channel === "http" ? "HTTP" : (approval.channel ?? "an unknown channel");
+  const from = `${approval.sender === "owner" ? "the owner" : (approval.sender ?? "somebody")}, on ${channel}`;
   box.append(make("p", `Wanted by ${visible(from)}.`));
   const covers = approval.always?.covers;
   box.append(make("p", covers ? `“Always” would cover ${visible(covers)}.` : "There is no “always” for it."));

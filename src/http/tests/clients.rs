@@ -181,6 +181,52 @@ async fn a_chat_client_talks_to_it_as_to_a_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_refusal_says_to_a_chat_client_why_in_the_form_that_it_reads() {
+    let house = House::open().await;
+    let said = json!({"model": "maxim", "messages": [{"role": "user", "content": "hello"}]}).to_string();
+    let refused = |told: &Told, status: u16, code: Value, words: &str| {
+        assert_eq!(told.status, status, "{}", told.body);
+        let error = &told.body["error"];
+        let message = error["message"].as_str().unwrap_or_else(|| panic!("{} has no error.message", told.body));
+        assert!(message.contains(words), "{message}");
+        assert!(error["type"].is_string() && error.as_object().is_some_and(|error| error.contains_key("param")));
+        assert_eq!(error["code"], code, "{}", told.body);
+        assert_eq!(told.body["status"], status, "others read it as ever: {}", told.body);
+    };
+    let large = json!({"messages": [{"role": "user", "content": "x".repeat(70_000)}]}).to_string();
+    let long_user = json!({"user": "x".repeat(400), "messages": [{"role": "user", "content": "hello"}]}).to_string();
+    for (body, status, code, words) in [
+        (&b"{"[..], 400, Value::Null, "can't be read"),
+        (b"{\"messages\": []}", 400, Value::Null, "role user"),
+        (large.as_bytes(), 413, json!("request_too_large"), "say it in parts"),
+        (&vec![b' '; BODY_MAX + 1], 413, json!("request_too_large"), "http.body_max"),
+        (long_user.as_bytes(), 422, Value::Null, "320"),
+    ] {
+        refused(&house.post_raw("/v1/chat/completions", body.to_vec()).await, status, code, words);
+    }
+    assert_eq!(house.get("/v1/models/maxim").await.body["id"], "maxim");
+    refused(&house.get("/v1/models/gpt-7").await, 404, json!("model_not_found"), "gpt-7");
+    refused(&house.get("/v1/chat/completions").await, 405, Value::Null, "POST");
+    refused(&house.post("/v1/embeddings", &json!({"input": "x"})).await, 404, Value::Null, "/v1/embeddings");
+    // With a wrong key, as a client of that interface shows it; then a second one at once.
+    let stranger = stranger();
+    let ask = |key: &str| tell(stranger.post(house.url("/v1/chat/completions")).bearer_auth(key).body(said.clone()));
+    let (first, second) = tokio::join!(ask("sk-0123456789abcdef"), ask("sk-0123456789abcdeg"));
+    let (wrong, busy) = if first.status == 401 { (first, second) } else { (second, first) };
+    refused(&wrong, 401, json!("invalid_api_key"), "maxim token");
+    refused(&busy, 429, json!("rate_limit_exceeded"), "maxim token");
+    let none = tell(stranger.get(house.url("/v1/models"))).await;
+    refused(&none, 401, json!("invalid_api_key"), "maxim token");
+    let config = OpenAIConfig::new().with_api_base(house.url("/v1")).with_api_key("sk-0123456789abcdef");
+    let client = async_openai::Client::with_config(config).with_http_client(stranger.clone());
+    let hello = ChatCompletionRequestUserMessageArgs::default().content("hello").build().expect("a message");
+    let asked = CreateChatCompletionRequestArgs::default().model("maxim").messages([hello.into()]).build();
+    let error = client.chat().create(asked.expect("a request")).await.expect_err("a wrong key").to_string();
+    assert!(error.contains("maxim token"), "{error}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_client_of_openais_interface_reads_the_stream() {
     let house = House::open().await;
     let config = OpenAIConfig::new().with_api_base(house.url("/v1")).with_api_key(TOKEN);

@@ -318,3 +318,25 @@ async fn a_websocket_bounds_its_fields_its_frames_and_how_many_there_are() {
     drop(open);
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_is_carried_out_when_its_head_has_come_though_its_body_never_does() {
+    for hangs_up in [false, true] {
+        let house = House::open().await;
+        let mut stream = TcpStream::connect(house.address).await.expect("connected");
+        let head = format!("POST /v1/stop HTTP/1.1\r\nhost: {}\r\ncontent-length: 20\r\n\r\n", house.address);
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let mut stream = Some(stream);
+        if hangs_up {
+            stream = None;
+        }
+        let stopped = async {
+            while !house.served.agent.frame.latch.is_stopped() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), stopped).await.expect("it is stopped");
+        drop(stream);
+        house.close().await;
+    }
+}

@@ -108,7 +108,21 @@ async fn a_stop_needs_no_token_from_this_machine_and_is_no_web_page_s() {
         }
         // What a proxy on this machine passes on comes from elsewhere.
         if proof != Proof::Open {
-            refused(&tell(stop().header("x-forwarded-for", "203.0.113.9")).await, 401, &["token"]);
+            for name in [
+                "x-forwarded-for",
+                "x-forwarded-prefix",
+                "x-client-ip",
+                "true-client-ip",
+                "cf-connecting-ip",
+                "x-original-url",
+                "x-envoy-external-address",
+                "x-amzn-trace-id",
+                "cdn-loop",
+                "forwarded",
+                "via",
+            ] {
+                refused(&tell(stop().header(name, "203.0.113.9")).await, 401, &["token"]);
+            }
         }
         assert!(!house.served.agent.frame.latch.is_stopped(), "{proof:?}");
         let by_page = stop().header("origin", "https://robot.example");
@@ -193,18 +207,56 @@ async fn wrong_tokens_wait_and_a_right_one_does_not() {
         // A machine may add to a wait, and takes nothing from it.
         assert!(took >= Duration::from_millis(50 << number), "{number}: {took:?}");
     }
-    // Many at once from the same address, and the owner among them.
+    // Many at once from the same address, and the owner among them: one is judged, the rest are refused at once.
     let guesses = tokio::spawn(futures_util::future::join_all((0..20).map(|_| guess()).collect::<Vec<_>>()));
-    while house.served.guesses.waiting() < 20 {
+    while house.served.guesses.waiting() < 1 {
         tokio::task::yield_now().await;
     }
     assert_eq!(house.get("/v1/status").await.status, 200);
-    assert!(house.served.guesses.waiting() > 0, "they still wait while the right one was answered");
+    assert!(house.served.guesses.waiting() > 0, "one still waits while the right one was answered");
     assert_eq!(tell(stranger.post(house.url("/v1/stop")).body("{}")).await.status, 200);
-    assert!(guesses.await.expect("ended").iter().all(|told| told.status == 401));
+    let told = guesses.await.expect("ended");
+    for told in told.iter().filter(|told| told.status != 401) {
+        refused(told, 429, &["wrong", "maxim token"]);
+        assert!(told.retry_after);
+    }
+    assert!(told.iter().filter(|told| told.status == 401).count() <= 2, "1.6 s and then 3.2 s");
     // To show nothing is no guess.
     let watch = std::time::Instant::now();
     refused(&tell(stranger.get(house.url("/v1/status"))).await, 401, &["required"]);
     assert!(watch.elapsed() < Duration::from_secs(4), "it waited for nobody");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_guesses_and_hangs_up_owes_the_wait_all_the_same() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let house = House::open().await;
+    let head = format!("host: {}\r\nauthorization: Bearer 0123456789abcdef", house.address);
+    let guess = format!("GET /v1/status HTTP/1.1\r\n{head}\r\n\r\n");
+    let watch = std::time::Instant::now();
+    let mut refused_at_once = 0;
+    for number in 0..300 {
+        let mut stream = tokio::net::TcpStream::connect(house.address).await.expect("connected");
+        stream.write_all(guess.as_bytes()).await.expect("sent");
+        // Every third one hangs up without having looked; the others look for what comes at once.
+        if number % 3 != 0 {
+            let mut answer = [0; 64];
+            let read = tokio::time::timeout(Duration::from_millis(20), stream.read(&mut answer)).await;
+            if read.is_ok_and(|read| read.is_ok()) && answer.starts_with(b"HTTP/1.1 429") {
+                refused_at_once += 1;
+            }
+        }
+        drop(stream);
+        if number % 100 == 50 {
+            assert_eq!(house.get("/v1/status").await.status, 200, "the right one is served among them");
+        }
+    }
+    // After 50, 150, 350, 750, 1550, 3150, 6350 ms and then each 5 s one more is judged.
+    let (took, judged) = (watch.elapsed().as_millis(), house.served.guesses.judged());
+    let most = 1 + [50, 150, 350, 750, 1550, 3150, 6350].iter().filter(|at| **at <= took).count() as u128 + took / 5000;
+    assert!(u128::from(judged) <= most, "{judged} were judged within {took} ms");
+    assert!(refused_at_once > 100, "{refused_at_once} of 200 that looked");
+    assert_eq!(tell(stranger().post(house.url("/v1/stop")).body("{}")).await.status, 200);
     house.close().await;
 }

@@ -97,7 +97,7 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
 
     // The field has the focus; the key stops all the same.
     person.does(&json!(["press", "Escape"]));
-    person.sees("status", "Stopped by http");
+    person.sees("status", "Stopped by somebody over HTTP");
     let stop = daemon.get("/v1/status").1["stop"].clone();
     assert_eq!((&stop["latched"], &stop["reason"]), (&json!(true), &json!("Escape on the web page")), "{stop}");
     assert_eq!(person.does(&json!(["can", "Resume …"])), false, "reset comes first");
@@ -121,7 +121,7 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
     assert_eq!(daemon.get("/v1/status").1["stop"]["motion"], "clear");
 
     person.clicks("STOP");
-    person.sees("status", "Stopped by http");
+    person.sees("status", "Stopped by somebody over HTTP");
     assert_eq!(daemon.get("/v1/status").1["stop"]["reason"], "STOP on the web page");
     assert_eq!(person.does(&json!(["said"])), json!([]), "no error of the script, nothing that the policy refused");
 }
@@ -165,7 +165,7 @@ fn a_lost_daemon_is_told_and_found_again_and_a_lost_stop_is_tried_again() {
     person.sees("alert", "is lost");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], false);
     person.does(&json!(["offline", false]));
-    person.sees("status", "Stopped by http");
+    person.sees("status", "Stopped by somebody over HTTP");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], true, "it arrived after all");
     person.sees("status", "Connected.");
 
@@ -181,7 +181,7 @@ fn a_lost_daemon_is_told_and_found_again_and_a_lost_stop_is_tried_again() {
     person.does(&json!(["fill", "give its token", daemon.token]));
     person.clicks("Use it");
     person.sees("status", "Connected.");
-    person.sees("status", "Stopped by http");
+    person.sees("status", "Stopped by somebody over HTTP");
     for order in ["reset", "resume"] {
         assert_eq!(daemon.post(&format!("/v1/{order}"), &json!({})).0, 200);
     }
@@ -219,7 +219,7 @@ fn a_token_is_asked_for_and_this_tab_keeps_a_key_of_its_own_instead() {
     assert_eq!(stored, json!([["session"], [], ""]), "no cookie, and nothing that outlives the tab");
     assert!(!person.does(&json!(["secrets"])).to_string().contains("s3cret"));
     person.does(&json!(["press", "Escape"]));
-    person.sees("status", "Stopped by http");
+    person.sees("status", "Stopped by somebody over HTTP");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], true);
 }
 
@@ -251,7 +251,7 @@ fn a_key_opens_the_page_once_a_reload_keeps_it_open_and_a_restart_of_the_daemon_
     assert_eq!((&stop["latched"], &stop["reason"]), (&json!(true), &json!("Escape on the web page")), "{stop}");
     assert_eq!(person.does(&json!(["can", "Reset …"])), false);
     person.does(&json!(["tab", place.page()]));
-    person.sees("status", "Stopped by http");
+    person.sees("status", "Stopped by somebody over HTTP");
 
     let url = daemon.url.clone();
     assert_eq!(daemon.end(), 0);

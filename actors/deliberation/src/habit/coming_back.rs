@@ -172,7 +172,7 @@ impl Hears<IntentRefused> for Habit {
                 let question = answer::Question {
                     code: code_of(approval),
                     id: (!is_outside(&turn.channel)).then(|| approval.to_string()),
-                    until: until.map(|until| until.strftime("%H:%M").to_string()),
+                    until: until.map(|until| until.strftime("%H:%M (UTC%:z)").to_string()),
                     always: refused.always.clone(),
                 };
                 answer::approval_needed(&wanted, &refused.reason, &question)

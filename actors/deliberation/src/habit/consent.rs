@@ -93,9 +93,13 @@ pub enum QuestionsEvent {
     },
 }
 
+/// The channel of the terminal on which the brain was started.
+const TERMINAL: &str = "console";
+
 impl Wanted {
+    /// Who says this reads what is said to whoever wanted it. All who speak on the console share one terminal.
     fn is_of(&self, turn: &Turn) -> bool {
-        self.channel == turn.channel && self.sender == turn.sender
+        self.channel == turn.channel && (self.sender == turn.sender || turn.channel == TERMINAL)
     }
 
     fn turn(&self) -> Turn {

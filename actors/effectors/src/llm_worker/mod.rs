@@ -1,9 +1,11 @@
 //! The model worker: carries a prompt to an OpenAI-compatible server and brings the reply back.
 //!
-//! Bring-your-own-types calls, because local servers leave fields out that the typed ones insist on. What passes is tried
-//! again with growing, jittered pauses, within the time of the call. The stop latch is read right before each request, and a
-//! stop while it runs abandons it.
+//! Replies are read loosely, because local servers leave out fields that typed clients insist on. They are read no faster than
+//! they are taken in, because a client that queues what comes lets the server decide how much memory it takes. A fault that
+//! may pass is tried again with growing, jittered pauses, within the time of the call. The stop latch is read right before
+//! each request, and a stop while it runs abandons it.
 
+mod events;
 mod lines;
 mod pieces;
 mod queue;
@@ -11,30 +13,26 @@ mod reply_format;
 mod tape;
 #[cfg(test)]
 mod tests;
-mod transport;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_openai::Client;
-use async_openai::config::OpenAIConfig;
-use futures_util::StreamExt;
 use maxim_bus::clock::Stopwatch;
 use maxim_bus::latch::{EffectKind, StopLatch};
 use maxim_bus::rooms;
 use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose};
 use maxim_bus::{RegionName, Stage};
+use reqwest::header::CONTENT_TYPE;
 use serde::Serialize;
-use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
 use super::http_client::{self, Roots};
-use super::server_fault::{Fault, told};
+use super::server_fault::{Fault, told, unsent};
+use events::Events;
 use maxim_language::Price;
 use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use pieces::{Pieces, Whole};
-use transport::Transport;
 
 pub use queue::CallQueue;
 pub use reply_format::ReplyFormat;
@@ -151,16 +149,14 @@ impl LlmWorker {
 /// A server with the client that reaches it.
 struct Line {
     server: ModelServer,
-    client: Client<OpenAIConfig>,
+    client: reqwest::Client,
 }
 
 impl Line {
     fn to(server: ModelServer) -> Result<Self, String> {
-        let http = http_client::builder(&server.roots).connect_timeout(CONNECT).build().map_err(|error| {
+        let client = http_client::builder(&server.roots).connect_timeout(CONNECT).build().map_err(|error| {
             format!("no TLS for {}: {}; name the authorities in llm.ca_file", server.base_url, told(&error))
         })?;
-        let config = OpenAIConfig::new().with_api_base(&server.base_url).with_api_key(&server.api_key);
-        let client = Client::build(http.clone(), config).with_http_service(Transport(http));
         Ok(Self { server, client })
     }
 
@@ -241,11 +237,17 @@ impl Line {
 
     async fn once(&self, call: &ModelCall, format: u8, latch: &StopLatch) -> Result<Whole, Fault> {
         latch.permit(EffectKind::Other).map_err(|_| Fault::Stopped)?;
-        let request = self.request(call, format);
-        let mut stream = self.client.chat().create_stream_byot::<Request<'_>, Json>(request).await?;
+        let url = format!("{}/chat/completions", self.server.base_url.trim_end_matches('/'));
+        let body = serde_json::to_vec(&self.request(call, format)).map_err(|error| Fault::Lost(error.to_string()))?;
+        let mut request = self.client.post(url).header(CONTENT_TYPE, "application/json").body(body);
+        if !self.server.api_key.is_empty() {
+            request = request.bearer_auth(&self.server.api_key);
+        }
+        let response = request.send().await.map_err(|error| unsent(&error))?;
+        let mut events = Events::of(response).await?;
         let mut pieces = Pieces::default();
-        while let Some(piece) = stream.next().await {
-            pieces.take(piece?)?;
+        while let Some(piece) = events.next().await? {
+            pieces.take(piece)?;
         }
         pieces.finish()
     }

@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
 use maxim_bus::MessageId;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::*;
 
@@ -123,13 +124,15 @@ async fn where_one_may_call_at_once_acting_goes_before_thinking_and_a_review_bes
     assert_eq!(paid, [3.0, 3.0, 2.0, 2.0, 1.0], "each role has its price");
 }
 
-/// A server that answers with a stream of these pieces, for ever.
-fn endless(piece: &'static [u8]) -> String {
+/// A server that answers with a stream of these pieces, for ever. The bytes that it has got rid of are counted.
+fn endless(piece: &'static [u8]) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/v1", listener.local_addr().expect("its address"));
+    let written = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&written);
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.expect("a connection");
+            let (mut stream, count) = (stream.expect("a connection"), Arc::clone(&count));
             thread::spawn(move || {
                 let mut reader = BufReader::new(stream.try_clone().expect("two ends"));
                 let mut line = String::new();
@@ -139,23 +142,55 @@ fn endless(piece: &'static [u8]) -> String {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
                 let many = piece.repeat((1 << 16) / piece.len());
                 let _ = stream.write_all(head.as_bytes());
-                while stream.write_all(&many).is_ok() {}
+                while stream.write_all(&many).is_ok() {
+                    count.fetch_add(many.len(), Ordering::SeqCst);
+                }
             });
         }
     });
-    address
+    (address, written)
 }
+
+const DELTA: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+const REASONING: &[u8] = b"data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\r\n\r\n";
 
 #[tokio::test]
 async fn an_endless_line_or_stream_ends_as_a_fault_long_before_the_calls_time() {
     for (piece, why) in [
-        (&b"x"[..], "a line of its stream is longer"),
-        (b"data: x", "a line of its stream is longer"),
-        (b": remark\n", "its stream is longer"),
-        (b"junk: x\n\n", "its stream is longer"),
+        (&b"x"[..], "a line or event of a reply's stream: more than 1048576 bytes"),
+        (b"data: x", "a line or event of a reply's stream: more than 1048576 bytes"),
+        (b"data: 1\n", "a line or event of a reply's stream: more than 1048576 bytes"),
+        (b": remark\n", "a reply's stream: more than 67108864 bytes"),
+        (b"junk: x\n\n", "a reply's stream: more than 67108864 bytes"),
+        (DELTA, "events of a reply's stream: more than 150000"),
+        (REASONING, "events of a reply's stream: more than 150000"),
+        (b"data: {}\n\n", "events of a reply's stream: more than 150000"),
     ] {
-        let reply = line(&endless(piece)).call(&call(Purpose::Act, "hello"), &StopLatch::in_memory()).await;
+        let (address, _) = endless(piece);
+        let reply = line(&address).call(&call(Purpose::Act, "hello"), &StopLatch::in_memory()).await;
         let error = reply.error.expect("a fault");
-        assert!(error.contains(why), "{piece:?}: {error}");
+        assert!(error.contains(why) && error.contains(&address), "{piece:?}: {error}");
+        assert!(reply.text.is_none());
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_fetched_of_a_stream_while_nobody_takes_what_has_come() {
+    let (address, written) = endless(DELTA);
+    let url = format!("{address}/chat/completions");
+    let client = http_client::builder(&Roots::Nobody).no_proxy().build().expect("a client");
+    let mut events = Events::of(client.post(url).send().await.expect("an answer")).await.expect("a stream");
+    events.next().await.expect("within bounds").expect("an event");
+    // It writes until the kernel's buffers are full, and then not a byte more: it has had a hundred chances by then.
+    let (mut before, mut calm) = (0, 0);
+    while calm < 100 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let now = written.load(Ordering::SeqCst);
+        calm = if now == before { calm + 1 } else { 0 };
+        before = now;
+        assert!(before < 32 << 20, "{before} bytes were taken, and one event");
+    }
+    for _ in 0..1000 {
+        events.next().await.expect("within bounds").expect("an event");
     }
 }

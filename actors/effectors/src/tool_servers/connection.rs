@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use maxim_bus::bounds::MCP_MESSAGE;
 use maxim_bus::latch::StopLatch;
 use reqwest::redirect;
@@ -204,27 +205,36 @@ async fn open(server: &Server, latch: &StopLatch, sandbox: &SandboxPolicy) -> Re
     let flood = Flood::new();
     let client = Client { changed: Arc::clone(&changed), flood: None };
     let mut program = None;
-    let connected = match &server.plan.reach {
+    let connecting = match &server.plan.reach {
         Reach::Program(plan) => {
-            let (input, output, running) = start(plan, sandbox, latch)?;
+            let (input, output, running) = start(plan, sandbox, latch, &flood)?;
             program = Some(running);
             let transport = AsyncRwTransport::new_client(flood.reading(output), input).with_max_line_length(MESSAGE);
-            tokio::time::timeout(PATIENCE, serve_client(client, transport)).await
+            serve_client(client, transport).boxed()
         }
         Reach::Http(plan) => {
             let transport = address(plan)?;
             let client = Client { flood: Some(flood.clone()), ..client };
-            tokio::time::timeout(PATIENCE, serve_client(client, transport)).await
+            serve_client(client, transport).boxed()
         }
     };
-    let listed = match connected {
-        Err(_) => Err(format!("it didn't answer for {} s", PATIENCE.as_secs())),
-        Ok(Err(error)) => Err(plain(&error.to_string(), TOLD)),
-        Ok(Ok(service)) => match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, service.peer())).await {
+    let listing = async {
+        let service = match tokio::time::timeout(PATIENCE, connecting).await {
+            Err(_) => return Err(format!("it didn't answer for {} s", PATIENCE.as_secs())),
+            Ok(Err(error)) => return Err(plain(&error.to_string(), TOLD)),
+            Ok(Ok(service)) => service,
+        };
+        match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, service.peer())).await {
             Ok(Ok(list)) => Ok((service, list)),
             Ok(Err(why)) => Err(why),
             Err(_) => Err("it didn't say in time what it offers".to_owned()),
-        },
+        }
+    };
+    let listed = tokio::select! {
+        // First, since a reading that is refused ends the connection too.
+        biased;
+        why = flood.over() => Err(why),
+        listed = listing => listed,
     };
     match (listed, program) {
         (Ok((service, list)), program) => Ok(Opened { flood, service, list, changed, program }),
@@ -237,6 +247,7 @@ fn start(
     plan: &ProgramPlan,
     sandbox: &SandboxPolicy,
     latch: &StopLatch,
+    flood: &Flood,
 ) -> Result<(ChildStdin, ChildStdout, Running), ToolFailure> {
     let named = plan.command.first().map(String::as_str).unwrap_or_default();
     let found = if named.contains('/') { Some(PathBuf::from(named)) } else { sandbox.find(named) };
@@ -262,7 +273,7 @@ fn start(
         deadline: FOR_GOOD,
         output_cap: STDERR,
     };
-    let (input, output, running) = serve(&spec, &policy, latch)?;
+    let (input, output, running) = serve(&spec, &policy, latch, flood.pace())?;
     let no_pipes = |error: std::io::Error| ToolFailure::new(ErrorKind::Io, format!("its pipes can't be used: {error}"));
     let input = ChildStdin::from_std(input).map_err(no_pipes)?;
     let output = ChildStdout::from_std(output).map_err(no_pipes)?;

@@ -1,7 +1,8 @@
 //! How much a server may say: one that floods is slowed first, and then left.
 //!
-//! Lines and bytes are counted as they are read, whatever they are: notifications, log lines, rubbish. For ten seconds' worth
-//! a server may be as loud as it likes, so that lists and large results come at once.
+//! Lines and bytes are counted as they are read, whatever they are: notifications, log lines, rubbish; of a program's standard
+//! output and standard error together. For ten seconds' worth a server may be as loud as it likes, so that lists and large
+//! results come at once.
 
 use std::future::Future;
 use std::io;
@@ -15,6 +16,8 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
+
+use maxim_tools::contained::Pace;
 
 /// So long a server may be loud.
 const BURST: f64 = 10.0;
@@ -125,6 +128,16 @@ impl Flood {
     pub fn reading<R>(&self, inner: R) -> Metered<R> {
         Metered { inner, flood: self.clone(), pause: None }
     }
+
+    /// For what is read on a thread of its own.
+    pub fn pace(&self) -> Pace {
+        let flood = self.clone();
+        Arc::new(move |piece| flood.piece(piece))
+    }
+
+    fn piece(&self, piece: &[u8]) -> Duration {
+        self.said(piece.iter().filter(|byte| **byte == b'\n').count(), piece.len())
+    }
 }
 
 /// What a server says, read no faster than it may say it.
@@ -145,9 +158,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Metered<R> {
         }
         let before = into.filled().len();
         std::task::ready!(Pin::new(&mut self.inner).poll_read(cx, into))?;
-        let new = &into.filled()[before..];
-        let lines = new.iter().filter(|byte| **byte == b'\n').count();
-        let pause = self.flood.said(lines, new.len());
+        let pause = self.flood.piece(&into.filled()[before..]);
         if !pause.is_zero() {
             self.pause = Some(Box::pin(tokio::time::sleep(pause)));
         }
@@ -179,6 +190,18 @@ mod tests {
             assert!(read <= most * 60 + 8192 * 3, "{read}");
             assert!(begun.elapsed() < Duration::from_secs(60));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn both_pipes_of_a_program_are_one_allowance() {
+        let flood = Flood::new();
+        let (pace, piece) = (flood.pace(), [b'\n'; 1000]);
+        assert_eq!((pace(&piece), pace(&piece)), (Duration::ZERO, Duration::ZERO), "for a while it may be loud");
+        assert_eq!(pace(&piece), Duration::from_secs(5));
+        let mut reading = flood.reading(repeat(b'\n'));
+        assert!(!flood.is_spent() && reading.read(&mut [0; 1000]).await.is_ok());
+        assert!(flood.is_spent() && flood.over().await.contains("floods"));
+        assert!(reading.read(&mut [0; 1000]).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -41,6 +41,8 @@ while IFS= read -r line; do
         *'"name":"drown"'*) text "$id" 'well'
           yes '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}' ;;
         *'"name":"mumble"'*) text "$id" 'well'; yes | tr -d '\n' ;;
+        *'"name":"rant"'*) text "$id" 'well'; yes >&2 & ;;
+        *'"name":"mutter"'*) text "$id" 'well'; yes | tr -d '\n' >&2 & ;;
         *'"name":"change"'*) cat "$1/changed.json" > "$1/tools.json"
           printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; text "$id" 'changed' ;;
         *) text "$id" "hello from $id" ;;
@@ -62,7 +64,7 @@ fn offered(name: &str, description: &str) -> Json {
 
 /// The names as the server gives them.
 fn usual() -> Vec<Json> {
-    ["greet", "die", "hang", "garbage", "flood", "change", "surroundings", "drown", "mumble"]
+    ["greet", "die", "hang", "garbage", "flood", "change", "surroundings", "drown", "mumble", "rant", "mutter"]
         .map(|name| offered(name, "does it"))
         .to_vec()
 }
@@ -165,7 +167,7 @@ fn a_new_servers_tools_come_with_the_next_start_and_nobody_waits_for_it() {
     assert!(registry.get("shell_greet").is_none(), "nothing is known of it yet");
     let connected = bench.connect(&servers);
     wait("it is remembered", || !bench.told.lock().is_empty());
-    assert!(bench.told.lock()[0].contains("shell is new and brings 9 tools"), "{:?}", bench.told.lock());
+    assert!(bench.told.lock()[0].contains("shell is new and brings 11 tools"), "{:?}", bench.told.lock());
     drop((connected, servers));
     let (servers, registry) = bench.servers();
     let spec = &registry.get("shell_greet").expect("it is known now").spec;
@@ -227,6 +229,35 @@ fn a_server_that_says_ever_more_is_left_with_the_reason_and_comes_back() {
         wait("it is up again", || state(&servers) == "up");
         assert!(bench.call(&registry, "shell_greet").success);
     }
+}
+
+/// It answers all the while, so nothing but the flood is held against it.
+#[test]
+fn a_server_that_floods_its_standard_error_is_left_with_the_reason_and_comes_back() {
+    let bench = Bench::new(&usual());
+    let (servers, registry, _connected) = bench.up();
+    for (tool, restarts) in [("shell_rant", 1), ("shell_mutter", 2)] {
+        assert!(bench.call(&registry, tool).success);
+        let mut why = String::new();
+        wait("it is left", || {
+            let report = servers.report().remove(0);
+            why = report["why"].as_str().unwrap_or(&why).to_owned();
+            report["restarts"] == restarts
+        });
+        assert!(why.contains("floods"), "{tool}: {why}");
+        wait("it is up again", || state(&servers) == "up");
+        assert!(bench.call(&registry, "shell_greet").success);
+    }
+}
+
+#[test]
+fn a_server_that_floods_before_it_is_connected_is_left_too() {
+    let bench = Bench::new(&usual());
+    fs::write(bench.path("serve.sh"), "yes >&2").expect("written");
+    let (servers, _) = bench.servers();
+    let _connected = bench.connect(&servers);
+    let why = || servers.report()[0]["why"].as_str().unwrap_or_default().to_owned();
+    wait("it is left", || why().contains("floods"));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 /// Stands in paths for the folder of temporary files that each command has to itself.
 pub(super) const SCRATCH: &str = "/tmp/folder-of-this-command";
 
+use super::tables::Hit;
+
 /// One reason for asking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
@@ -14,6 +16,8 @@ pub struct Ask {
     pub parameter: Option<String>,
     /// What would be touched, where a later wall may refuse that.
     pub touch: Option<Touch>,
+    /// The program that it is about, where the sandbox may refuse that whatever a person says.
+    pub(super) hit: Option<Hit>,
 }
 
 /// A path outside of the working folder, and what would be done to it. Links are resolved.

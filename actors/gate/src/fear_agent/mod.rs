@@ -19,6 +19,7 @@
 mod admission;
 mod asks;
 mod code;
+mod computed;
 mod consent;
 mod content;
 mod doubts;
@@ -53,7 +54,7 @@ use maxim_tools::places::{globs, kinds, paths, urls};
 pub use asks::{Ask, Touch};
 pub use maxim_bus::mode::Mode;
 pub use maxim_tools::places::Setting;
-pub use reading::Files;
+pub use reading::{Checked, Files, check};
 pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
 pub use review::{ReviewPower, ReviewSettings};
 pub use verdict::{Category, Judgement, Verdict, layer_of};

@@ -12,6 +12,7 @@ use brush_parser::ast::{
 };
 
 use super::Setting;
+use super::computed::{Computed, Origins};
 use super::endless;
 use super::paths::UNKNOWN;
 use super::programs;
@@ -42,6 +43,8 @@ pub(super) struct Stream {
     pub endless: bool,
     /// It is the whole content of this file, whose text is read only where it matters.
     pub file: Option<String>,
+    /// What isn't known of it is digits, letters and harmless marks.
+    pub is_plain: bool,
 }
 
 impl Stream {
@@ -55,13 +58,18 @@ impl Stream {
 
     /// What a filter gives out: unknown text of the same origin.
     pub(super) fn filtered(&self) -> Self {
-        Self { text: None, present: true, endless: false, file: None, ..*self }
+        Self { text: None, present: true, endless: false, file: None, is_plain: false, ..*self }
     }
 
     fn join(&mut self, other: Self) {
         // Nothing before it leaves it whole.
         let is_first = self.text.as_deref() == Some("");
         self.file = if is_first { other.file } else { self.file.take().filter(|_| other.text.as_deref() == Some("")) };
+        self.is_plain = match (self.text.as_deref(), other.text.as_deref()) {
+            (Some(""), _) => other.is_plain,
+            (_, Some("")) => self.is_plain,
+            _ => self.is_plain && other.is_plain,
+        };
         self.text = match (self.text.take(), other.text) {
             (Some(a), Some(b)) if a.len() + b.len() <= SOURCE_LIMIT => Some(a + &b),
             _ => None,
@@ -93,6 +101,16 @@ pub(super) struct Walker<'a> {
     pub has_integers: bool,
     /// All that is assigned goes to the programs that are run.
     pub exports_all: bool,
+    /// Something of this call may go on beside what comes after it.
+    pub starts_others: bool,
+    /// Where the unknown part of the word that is being expanded comes from.
+    pub(super) origins: Origins,
+    /// Words of the current command that hold what isn't known.
+    pub(super) computed: Vec<Computed>,
+    /// The same of variables.
+    pub(super) computed_variables: BTreeMap<String, Origins>,
+    /// What is walked is a function that nobody here calls: its arguments aren't known.
+    pub(super) is_uncalled: bool,
     functions: BTreeMap<String, Rc<FunctionDefinition>>,
     called: Vec<String>,
     /// What the process substitutions of the current command give.
@@ -114,6 +132,11 @@ impl<'a> Walker<'a> {
             positional: None,
             has_integers: false,
             exports_all: false,
+            starts_others: false,
+            origins: Origins::default(),
+            computed: Vec::new(),
+            computed_variables: BTreeMap::new(),
+            is_uncalled: false,
             functions: BTreeMap::new(),
             called: Vec::new(),
             substituted: Vec::new(),
@@ -149,8 +172,10 @@ impl<'a> Walker<'a> {
 
     pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
         let (cwd, variables, positional) = (self.cwd.clone(), self.variables.clone(), self.positional.clone());
+        let computed = self.computed_variables.clone();
         let out = run(self);
         (self.cwd, self.variables, self.positional) = (cwd, variables, positional);
+        self.computed_variables = computed;
         out
     }
 
@@ -205,7 +230,9 @@ impl<'a> Walker<'a> {
         for function in todo {
             self.apart(|walker| {
                 walker.positional = None;
+                walker.is_uncalled = true;
                 walker.compound(&function.body.0, &Stream::default());
+                walker.is_uncalled = false;
             });
         }
         self.depth -= 1;
@@ -221,7 +248,9 @@ impl<'a> Walker<'a> {
                 }
                 out
             };
-            out.join(if matches!(item.1, SeparatorOperator::Async) { self.apart(run) } else { run(self) });
+            let is_apart = matches!(item.1, SeparatorOperator::Async);
+            out.join(if is_apart { self.apart(run) } else { run(self) });
+            self.starts_others |= is_apart;
         }
         out
     }
@@ -292,12 +321,15 @@ impl<'a> Walker<'a> {
                 Stream::unknown()
             }
             CompoundCommand::ForClause(clause) => {
-                let values: Vec<String> = match &clause.values {
-                    Some(words) => words.iter().flat_map(|word| self.expand(&word.value)).collect(),
-                    None => self.words_of("@"),
-                };
+                let (values, origins) = self.tracing(|walker| -> Vec<String> {
+                    match &clause.values {
+                        Some(words) => words.iter().flat_map(|word| walker.expand(&word.value)).collect(),
+                        None => walker.words_of("@"),
+                    }
+                });
                 // A few values are followed one by one; of many, each is met once and the rest are alike.
                 for value in values.into_iter().take(24) {
+                    self.traces_assignment(&clause.variable_name, &value, origins.clone());
                     self.assign(&clause.variable_name, value);
                     self.list(&clause.body.list, stdin);
                 }
@@ -337,7 +369,10 @@ impl<'a> Walker<'a> {
                 }
                 Stream::unknown()
             }
-            CompoundCommand::Coprocess(coprocess) => self.apart(|walker| walker.command(&coprocess.body, stdin)),
+            CompoundCommand::Coprocess(coprocess) => {
+                self.starts_others = true;
+                self.apart(|walker| walker.command(&coprocess.body, stdin))
+            }
         }
     }
 
@@ -391,6 +426,7 @@ impl<'a> Walker<'a> {
             return Stream::unknown();
         }
         let outer = std::mem::take(&mut self.substituted);
+        let outer_computed = std::mem::take(&mut self.computed);
         let around = self.findings.about_command(Some(bounded(command)));
         let mut stdin = stdin.clone();
         let mut words = Vec::new();
@@ -404,7 +440,8 @@ impl<'a> Walker<'a> {
         for item in suffix {
             self.item(item, &mut stdin, &mut words, None);
         }
-        let out = if words.is_empty() {
+        let is_fed_plainly = self.is_fed_plainly(&stdin);
+        let mut out = if words.is_empty() {
             for (name, value) in assigned {
                 self.assign(&name, value);
             }
@@ -424,7 +461,11 @@ impl<'a> Walker<'a> {
         if out.endless && endless::into_file(redirects) {
             self.fills_the_disk();
         }
+        if out.text.as_ref().is_some_and(|text| text.contains(UNKNOWN)) {
+            out.is_plain = is_fed_plainly && self.computed.is_empty();
+        }
         self.substituted = outer;
+        self.computed = outer_computed;
         self.findings.about_command(around);
         out
     }
@@ -461,10 +502,13 @@ impl<'a> Walker<'a> {
                             name.clone()
                         }
                     };
-                    let mut value = match &assignment.value {
-                        AssignmentValue::Scalar(word) => self.expand_single(&word.value),
-                        AssignmentValue::Array(items) => self.array(items),
-                    };
+                    let (mut value, origins) = self.tracing(|walker| match &assignment.value {
+                        AssignmentValue::Scalar(word) => walker.expand_single(&word.value),
+                        AssignmentValue::Array(items) => walker.array(items),
+                    });
+                    if !assignment.append || value.contains(UNKNOWN) {
+                        self.traces_assignment(&name, &value, origins);
+                    }
                     if assignment.append {
                         let before = self.words_of(&name).join(BETWEEN.encode_utf8(&mut [0; 4]));
                         value = match &assignment.value {
@@ -489,7 +533,10 @@ impl<'a> Walker<'a> {
 
     /// `local x=$1`, `dd if=/x`: one word, whose value is not split.
     fn expand_assignment(&mut self, word: &Word) -> Vec<String> {
-        vec![self.expand_single(&word.value)]
+        let (word, origins) = self.tracing(|walker| walker.expand_single(&word.value));
+        let words = vec![word];
+        self.notes_computed(&words, &origins);
+        words
     }
 
     /// Runs a command that is given as words: what `sudo`, `env`, `xargs`, `find -exec` do.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Mode;
 use super::asks::{Ask, Touch};
+use super::tables::Hit;
 use maxim_tools::Imagined;
 
 /// Ordered by severity: of several findings the greatest is the judgement.
@@ -90,6 +91,10 @@ pub(super) struct Findings {
     command: Option<String>,
     /// The parameter of the call that is being judged.
     parameter: Option<String>,
+    /// The program that is being judged, where a wall of the sandbox may refuse it.
+    hit: Option<Hit>,
+    /// What is judged runs on another machine, or behind a wall of its own.
+    pub(super) elsewhere: bool,
     /// It would run code, whether or not that is asked about.
     pub(super) runs: bool,
 }
@@ -104,7 +109,7 @@ impl Findings {
             rules: Vec::new(),
             asks: Vec::new(),
         };
-        Self { mode, worst, asks: Vec::new(), command: None, parameter: None, runs: false }
+        Self { mode, worst, asks: Vec::new(), command: None, parameter: None, hit: None, elsewhere: false, runs: false }
     }
 
     pub(super) fn ask(&mut self, rule: Rule, reason: impl Into<String>) {
@@ -129,6 +134,23 @@ impl Findings {
     /// From now on it is about this simple command; what it was about before.
     pub(super) fn about_command(&mut self, command: Option<String>) -> Option<String> {
         std::mem::replace(&mut self.command, command)
+    }
+
+    /// From now on it is about this program, where a wall refuses it; what it was about before.
+    pub(super) fn about_hit(&mut self, hit: Option<Hit>) -> Option<Hit> {
+        let before = self.hit.clone();
+        self.hit = hit.or(self.hit.take());
+        before
+    }
+
+    /// What was about a program before is so again.
+    pub(super) fn about_hit_again(&mut self, before: Option<Hit>) {
+        self.hit = before;
+    }
+
+    /// Whether something is asked about that no wall refuses: what it does, and starts, isn't known.
+    pub(super) fn has_open_question(&self) -> bool {
+        self.asks.iter().any(|ask| ask.hit.is_none())
     }
 
     /// From now on it is about this parameter; what it was about before.
@@ -165,7 +187,8 @@ impl Findings {
         }
         if verdict == Verdict::Ask {
             let (command, parameter) = (self.command.clone(), self.parameter.clone());
-            let ask = Ask { rule: rule.0, reason: reason.clone(), command, parameter, touch: None };
+            let hit = self.hit.clone().filter(|hit| hit.answers(rule.0));
+            let ask = Ask { rule: rule.0, reason: reason.clone(), command, parameter, touch: None, hit };
             let is_new = !self.asks.iter().any(|known| known.rule == rule.0);
             if is_new || (self.asks.len() < ASKS && !self.asks.contains(&ask)) {
                 self.asks.push(ask);

@@ -7,8 +7,10 @@
 use std::path::{Path, PathBuf};
 
 use super::asks::{Ask, SCRATCH, Touch};
+use super::tables::Wall;
 use super::verdict::{Judgement, Verdict};
 use super::{Category, Mode, Setting, paths};
+use maxim_tools::contained::Barriers;
 use maxim_tools::hands::is_shown;
 use maxim_tools::powers::REQUEST_DIRECTORY_CHANGE;
 
@@ -28,62 +30,6 @@ const WALLED: [&str; 10] = [
 /// Of these, the ones that run programs.
 const RUNNING: [&str; 3] = ["bash", "execute_file", "run_tests"];
 
-/// Rules (those that begin so), programs, and why the sandbox refuses them whatever a person says.
-type Refused = (&'static [&'static str], &'static [&'static str], &'static str);
-
-/// What needs a network.
-const WITHOUT_NETWORK: Refused = (
-    &["network."],
-    &[
-        "curl",
-        "wget",
-        "ssh",
-        "scp",
-        "sftp",
-        "ftp",
-        "lftp",
-        "telnet",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "http",
-        "https",
-        "xh",
-        "aws",
-        "az",
-        "gcloud",
-        "gh",
-        "glab",
-        "kubectl",
-        "helm",
-        "mail",
-        "sendmail",
-        "mosquitto_pub",
-    ],
-    "programs in the sandbox have no network; read the web by the tool for it, or have a person set up a tool of their own \
-     with network = true ([[tools.user]])",
-);
-
-/// What needs more rights than a program in the sandbox can get.
-const ALWAYS: &[Refused] = &[
-    (
-        &["privilege.elevate"],
-        &["sudo", "doas", "pkexec"],
-        "programs in the sandbox can't get other rights; do it yourself in a terminal",
-    ),
-    (
-        &["exec.install"],
-        &["apt", "apt-get", "aptitude", "dnf", "yum", "apk", "pacman", "zypper", "snap", "flatpak", "brew"],
-        "programs in the sandbox can't change the system; install it yourself in a terminal",
-    ),
-    (
-        &["destroy.service", "destroy.host"],
-        &["systemctl", "service", "reboot", "shutdown", "poweroff", "halt", "mount", "umount", "modprobe", "swapoff"],
-        "programs in the sandbox can't reach the system's services; do it yourself in a terminal",
-    ),
-];
-
 /// What the hands can reach at most.
 #[derive(Clone, Debug, Default)]
 pub struct Walls {
@@ -91,6 +37,8 @@ pub struct Walls {
     pub readable: Vec<PathBuf>,
     /// Whether programs in the sandbox have a network.
     pub network: bool,
+    /// What else the sandbox refuses on this machine.
+    pub barriers: Barriers,
 }
 
 /// Whether a wall refused by this rule, which says nothing about the action.
@@ -102,11 +50,22 @@ impl Walls {
     /// The judgement in the light of the walls.
     pub(super) fn settle(&self, tool: &str, mut judged: Judgement, setting: &Setting) -> Judgement {
         let is_held = WALLED.contains(&tool) || tool == REQUEST_DIRECTORY_CHANGE;
-        if judged.verdict != Verdict::Ask || setting.mode != Mode::Active || !is_held {
+        if judged.verdict != Verdict::Ask || !is_held {
             return judged;
         }
-        if let Some((rule, reason)) = judged.asks.iter().find_map(|ask| self.refuses(tool, ask, setting)) {
+        let refused = judged.asks.iter().find_map(|ask| match setting.mode {
+            Mode::Active => self.refuses(tool, ask, setting).or_else(|| self.refuses_program(tool, ask)),
+            // The whole machine is granted; what a program may do beside files isn't.
+            Mode::Singularity if ask.hit.as_ref().is_some_and(|hit| hit.wall != Wall::Files) => {
+                self.refuses_program(tool, ask)
+            }
+            Mode::Singularity | Mode::Passive => None,
+        });
+        if let Some((rule, reason)) = refused {
             return Judgement { verdict: Verdict::Block, rule, reason, asks: Vec::new(), ..judged };
+        }
+        if setting.mode != Mode::Active {
+            return judged;
         }
         let before = judged.asks.len();
         judged.asks.retain(|ask| !self.lets_pass(tool, ask));
@@ -157,15 +116,25 @@ impl Walls {
             }
             _ => {}
         }
+        None
+    }
+
+    fn refuses_program(&self, tool: &str, ask: &Ask) -> Option<(&'static str, String)> {
         if !RUNNING.contains(&tool) {
             return None;
         }
-        let without_network = (!self.network).then_some(&WITHOUT_NETWORK);
-        ALWAYS.iter().chain(without_network).find_map(|(rules, programs, why)| {
-            let is_meant = rules.iter().any(|rule| ask.rule.starts_with(rule));
-            let program = is_meant.then(|| first_of(ask.command.as_deref()?, programs)).flatten()?;
-            Some(("wall.sandbox", format!("{program}: {why}")))
-        })
+        let hit = ask.hit.as_ref().filter(|hit| self.holds(hit.wall))?;
+        Some(("wall.sandbox", format!("{}: {}", hit.program, hit.words)))
+    }
+
+    fn holds(&self, wall: Wall) -> bool {
+        match wall {
+            Wall::Calls => self.barriers.calls,
+            Wall::Signals => self.barriers.signals,
+            Wall::Rights => self.barriers.rights,
+            Wall::Files => self.barriers.files,
+            Wall::Network => !self.network,
+        }
     }
 
     fn shows(&self, tool: &str, path: &str) -> bool {
@@ -180,10 +149,4 @@ fn is_certain(path: &str) -> bool {
 
 fn is_scratch(tool: &str, path: &str) -> bool {
     RUNNING.contains(&tool) && Path::new(path).starts_with(SCRATCH)
-}
-
-/// The first word of a command that is one of these programs.
-fn first_of<'a>(command: &str, programs: &[&'a str]) -> Option<&'a str> {
-    let name = |word: &str| word.rsplit('/').next().map(str::to_owned).unwrap_or_default();
-    command.split_whitespace().find_map(|word| programs.iter().find(|known| **known == name(word)).copied())
 }

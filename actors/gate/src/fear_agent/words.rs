@@ -2,7 +2,7 @@
 //! would know becomes [`UNKNOWN`]; substitutions are judged as they are met, because they run.
 
 use super::paths::UNKNOWN;
-use super::shell::{Stream, Walker};
+use super::shell::Walker;
 
 /// Most words that one brace expression may become.
 const BRACE_LIMIT: usize = 64;
@@ -175,9 +175,14 @@ impl Walker<'_> {
     pub(super) fn expand(&mut self, raw: &str) -> Vec<String> {
         let mut out = Vec::new();
         for word in braces(raw) {
-            let mut fields = Fields { split: true, ..Fields::default() };
-            self.expand_into(&word, &mut fields, false);
-            out.extend(fields.finish().iter().flat_map(|field| field.split(BETWEEN)).map(str::to_owned));
+            let (fields, origins) = self.tracing(|walker| {
+                let mut fields = Fields { split: true, ..Fields::default() };
+                walker.expand_into(&word, &mut fields, false);
+                fields.finish()
+            });
+            let fields: Vec<String> = fields.iter().flat_map(|field| field.split(BETWEEN)).map(str::to_owned).collect();
+            self.notes_computed(&fields, &origins);
+            out.extend(fields);
         }
         out
     }
@@ -283,15 +288,19 @@ impl Walker<'_> {
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
                 let name = scan.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
                 let value = self.variable(&name);
+                self.traces_variable(&name, &value);
                 if plain_quotes { fields.push(&value) } else { fields.push_split(&value) }
             }
             Some('@') if plain_quotes => {
                 scan.at += 1;
-                fields.push(&self.words_of("@").join(BETWEEN.encode_utf8(&mut [0; 4])));
+                let value = self.words_of("@").join(BETWEEN.encode_utf8(&mut [0; 4]));
+                self.traces_variable("@", &value);
+                fields.push(&value);
             }
             Some(c) if c.is_ascii_digit() || "@*#?$!-".contains(c) => {
                 scan.at += 1;
                 let value = self.variable(c.encode_utf8(&mut [0; 4]));
+                self.traces_variable(c.encode_utf8(&mut [0; 4]), &value);
                 if plain_quotes { fields.push(&value) } else { fields.push_split(&value) }
             }
             _ => fields.push("$"),
@@ -389,15 +398,22 @@ impl Walker<'_> {
         if let Some(all) = all.filter(|_| !indirect) {
             let rest: String = scan.chars[scan.at.min(scan.chars.len())..].iter().collect();
             let between = if all == "@" { BETWEEN } else { ' ' };
+            let value = self.words_of(&name).concat();
+            self.traces_variable(&name, &value);
             return self.each_word(&name, &rest).join(between.encode_utf8(&mut [0; 4]));
         }
         let mut value = self.variable(&name);
+        self.traces_variable(&name, &value);
         if indirect {
             self.evaluate_name(&value);
             value = if value.contains(UNKNOWN) { UNKNOWN.to_string() } else { self.variable(&value) };
         }
         let rest: String = scan.chars[scan.at.min(scan.chars.len())..].iter().collect();
-        if rest.is_empty() { value } else { self.operate(&name, value, &rest) }
+        if rest.is_empty() {
+            return value;
+        }
+        self.traces_cut();
+        self.operate(&name, value, &rest)
     }
 
     fn operate(&mut self, name: &str, value: String, rest: &str) -> String {
@@ -436,8 +452,9 @@ impl Walker<'_> {
 
     /// The output of a substitution: its text when it can be told, without the final newlines.
     fn substitute(&mut self, source: &str) -> String {
-        let Stream { text, .. } = self.subshell(source);
-        text.map_or_else(|| UNKNOWN.to_string(), |text| text.trim_end_matches('\n').to_owned())
+        let (out, _) = self.tracing(|walker| walker.subshell(source));
+        self.traces_output(&out);
+        out.text.map_or_else(|| UNKNOWN.to_string(), |text| text.trim_end_matches('\n').to_owned())
     }
 }
 

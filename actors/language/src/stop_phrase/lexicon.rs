@@ -85,6 +85,14 @@ pub(super) enum Class {
     StopAfterNo,
     /// A refusal that means "not" as well, unless a mark cuts it off.
     NoOrNot,
+    /// Begins the reason for the stop that was said before it; the rest of the reason is free.
+    Reason,
+    /// The same, where a mark stands before it.
+    Cry,
+    /// Who says it in a reason tells a story.
+    Talk,
+    /// Somebody tells of a stop, and commands none.
+    Report,
 }
 
 const SECTIONS: &[(&str, Class)] = &[
@@ -99,6 +107,10 @@ const SECTIONS: &[(&str, Class)] = &[
     ("no", Class::No),
     ("article", Class::Article),
     ("against", Class::Against),
+    ("reason", Class::Reason),
+    ("cry", Class::Cry),
+    ("talk", Class::Talk),
+    ("report", Class::Report),
 ];
 
 /// Languages, a bit for each.
@@ -233,11 +245,14 @@ impl Lexicon {
             });
         }
         add(&mut self.ends[place as usize], class, languages);
-        if matches!(class, Class::Article | Class::Against) {
+        if matches!(class, Class::Article | Class::Against | Class::Talk | Class::Report) {
             return;
         }
         let spaced: Box<[char]> = normal::spaced(&tokens).chars().collect();
         add(self.whole.entry(spaced.len()).or_default().entry(spaced).or_default(), class, languages);
+        if matches!(class, Class::Reason | Class::Cry) {
+            return;
+        }
         let glued = normal::glued(&tokens);
         let letters = glued.chars().count();
         let least = match class {
@@ -279,6 +294,12 @@ impl Lexicon {
             Some((at + 1, self.ends(place)))
         });
         steps.filter(|(_, classes)| !classes.is_empty())
+    }
+
+    /// Whether a word alone is an entry of a class.
+    pub fn is(&self, word: &str, class: Class) -> bool {
+        let place = self.number(word).and_then(|number| self.step(0, number));
+        place.is_some_and(|place| languages_of(self.ends(place), class) != Languages::NONE)
     }
 
     /// Whether a word may be entries written in one.

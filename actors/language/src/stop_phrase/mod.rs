@@ -12,18 +12,22 @@
 //! cuts it off. All words are of one language, or English, or the agent's own. One word outside of the grammar makes the utterance
 //! ordinary text.
 //!
+//! A reason may follow (`reason`): "stop, there's a child on the stairs". Its beginning is an entry, the rest of it is free.
+//!
 //! While a body moves, what is nearly a stop is one (`moving`): a missed stop costs an arm, a false one a reset.
 
 mod lexicon;
 mod moving;
 mod normal;
+mod reason;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use lexicon::{Class, Languages, Lexicon};
+use lexicon::{Class, Languages, Lexicon, languages_of};
 use normal::Token;
+use reason::Reason;
 
 /// True when the whole of `text` is a command to stop while nothing moves. `names` are the agent's own names.
 pub fn is_stop_phrase(text: &str, names: &[&str]) -> bool {
@@ -101,7 +105,8 @@ impl Readings {
                 // Said twice it is no "not".
                 Class::No => Some(if is_cut { reading & !REFUSED } else { reading ^ REFUSED }),
                 Class::NoOrNot => is_cut.then_some(reading),
-                Class::Article | Class::Against => None,
+                Class::Report => Some(reading),
+                Class::Article | Class::Against | Class::Reason | Class::Cry | Class::Talk => None,
             });
         }
     }
@@ -126,22 +131,31 @@ impl StopGrammar {
 
     /// Reads word by word, as long as there is a way to a stop.
     fn is_exact(&self, text: &str) -> bool {
-        // Inside of entries: the lexicon, the place there, and the readings before the entry.
-        let mut inside: Vec<(usize, u32, Readings)> = Vec::new();
-        let mut ways: Vec<(usize, u32, Readings)> = Vec::new();
+        // Inside of entries: the lexicon, the place there, the readings before the entry, and whether a mark is there.
+        let mut inside: Vec<(usize, u32, Readings, bool)> = Vec::new();
+        let mut ways: Vec<(usize, u32, Readings, bool)> = Vec::new();
         let mut between = Readings::begun();
+        let mut is_cut = false;
+        let mut reason: Option<Reason> = None;
         for token in normal::stream(text) {
+            reason = reason.and_then(|reason| reason.goes_on(&token, &self.lexicons));
             let mut ended = Readings::NONE;
+            let mut reported = Readings::NONE;
             let mut is_known = false;
             for (which, lexicon) in self.lexicons.iter().enumerate() {
                 let Some(number) = lexicon.number(&token.text) else { continue };
                 is_known = true;
-                let begun = (!between.is_none()).then_some((which, 0, between));
+                let begun = (!between.is_none()).then_some((which, 0, between, is_cut));
                 let here = inside.iter().copied().filter(|(of, ..)| *of == which).chain(begun);
-                for (_, place, readings) in here {
+                for (_, place, readings, is_cut) in here {
                     if let Some(next) = lexicon.step(place, number) {
-                        ended.go_behind(&readings, lexicon.ends(next), token.is_cut);
-                        ways.push((which, next, readings));
+                        let classes = lexicon.ends(next);
+                        ended.go_behind(&readings, classes, token.is_cut);
+                        reported.go_on(&readings, languages_of(classes, Class::Report), Some);
+                        if reason.is_none() && readings.have_a_reason(classes, is_cut) {
+                            reason = Some(Reason::default());
+                        }
+                        ways.push((which, next, readings, is_cut));
                     }
                 }
             }
@@ -150,12 +164,14 @@ impl StopGrammar {
             }
             std::mem::swap(&mut inside, &mut ways);
             ways.clear();
-            between = ended;
-            if between.is_none() && inside.is_empty() {
+            // "I quit" is no command, though "i" is "and" in some language.
+            between = if reported.is_none() { ended } else { reported };
+            is_cut = token.is_cut;
+            if between.is_none() && inside.is_empty() && reason.is_none() {
                 return false;
             }
         }
-        between.stops()
+        between.stops() || reason.is_some()
     }
 
     /// The readings behind a word that is several in one, a command among them: `stopstop`, `stopnow`, `s t o p n o w`.

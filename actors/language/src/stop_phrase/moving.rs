@@ -6,6 +6,7 @@
 
 use super::lexicon::{Class, Languages, languages_of};
 use super::normal::{self, Token};
+use super::reason::Reason;
 use super::{NEAR, REFUSED, Readings, STOP, StopGrammar, UNKNOWN, WEAK};
 
 /// An utterance of more words is no shout.
@@ -30,6 +31,20 @@ impl StopGrammar {
             if readings.is_none() {
                 continue;
             }
+            let mut is_report = false;
+            for (length, classes) in self.lexicons.iter().flat_map(|lexicon| lexicon.entries(rest)) {
+                if readings.nearly_have_a_reason(classes) && Reason::may_be(&rest[length..], &self.lexicons) {
+                    return true;
+                }
+                let report = languages_of(classes, Class::Report);
+                if !report.is_none() {
+                    is_report = true;
+                    reached[at + length].go_on(&readings, report, Some);
+                }
+            }
+            if is_report {
+                continue;
+            }
             for (length, classes) in self.lexicons.iter().flat_map(|lexicon| lexicon.entries(rest)) {
                 let behind = &mut reached[at + length];
                 behind.go_behind(&readings, classes, rest[length - 1].is_cut);
@@ -43,9 +58,17 @@ impl StopGrammar {
             }
             let mut once = Readings::NONE;
             once.go_on(&readings, Languages::ALL, |reading| (reading & NEAR == 0).then_some(reading | NEAR));
+            let mut has_reason = false;
             for length in 1..=WINDOW.min(rest.len()) {
-                let is_cut = rest[length - 1].is_cut;
-                self.nearly_said(&rest[..length], |classes| reached[at + length].go_behind(&once, classes, is_cut));
+                let ends_cut = rest[length - 1].is_cut;
+                self.nearly_said(&rest[..length], |classes| {
+                    let behind = &rest[length..];
+                    has_reason |= once.nearly_have_a_reason(classes) && Reason::may_be(behind, &self.lexicons);
+                    reached[at + length].go_behind(&once, classes, ends_cut);
+                });
+            }
+            if has_reason {
+                return true;
             }
         }
         reached[tokens.len()].each().any(|(reading, _)| reading & (STOP | WEAK) != 0)

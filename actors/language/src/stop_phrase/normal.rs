@@ -78,7 +78,42 @@ impl<C: Iterator<Item = char>> Iterator for Tokens<C> {
             // Whoever shouts in writing lets go of the shift key: "stop!!1".
             while gap == '!' && self.chars.next_if_eq(&'1').is_some() {}
         }
-        Some(Token { text, is_cut, is_character })
+        Some(Token { text: if is_character { text } else { respelt(text) }, is_cut, is_character })
+    }
+}
+
+/// `st0p`, `5top`, and a word that letters of Cyrillic are mixed into: what looks like a letter is one.
+fn respelt(word: String) -> String {
+    let has = |is: fn(char) -> bool| word.chars().any(is);
+    let (has_latin, has_cyrillic) = (has(|c| c.is_ascii_lowercase()), has(|c| matches!(c, '\u{400}'..='\u{4ff}')));
+    let has_digit = has(|c| c.is_ascii_digit());
+    if !has_latin || !(has_digit || has_cyrillic) {
+        return word;
+    }
+    let mut out = String::with_capacity(word.len());
+    for c in word.chars().map(looks_like) {
+        if !out.ends_with(c) {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn looks_like(c: char) -> char {
+    match c {
+        '0' | 'о' => 'o',
+        '1' | 'і' => 'i',
+        '3' | 'е' => 'e',
+        '4' | 'а' => 'a',
+        '5' | 'ѕ' => 's',
+        '7' | 'т' => 't',
+        'р' => 'p',
+        'с' => 'c',
+        'х' => 'x',
+        'у' => 'y',
+        'к' => 'k',
+        'м' => 'm',
+        other => other,
     }
 }
 
@@ -109,12 +144,13 @@ fn is_letter(c: char) -> bool {
     // Signs within a word of an Indic or Thai script, and of a Japanese syllable.
     let is_mark =
         matches!(c, '\u{900}'..='\u{963}' | '\u{980}'..='\u{dff}' | '\u{e30}'..='\u{e4e}' | '\u{3099}' | '\u{309a}');
-    c.is_alphanumeric() || is_mark
+    c.is_alphanumeric() || is_mark || is_sign(c)
 }
 
-/// A character of Chinese or Japanese.
+/// A character of Chinese or Japanese, or a sign that means to stop.
 fn is_of_characters(c: char) -> bool {
-    matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+    is_sign(c)
+        || matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{3134f}')
 }
 
@@ -135,8 +171,14 @@ fn plain(c: char) -> char {
         'ø' => 'o',
         'ł' => 'l',
         'ى' => 'ي',
+        '🖐' | '🤚' => '✋',
         other => other,
     }
+}
+
+/// A sign that is shown to stop somebody.
+fn is_sign(c: char) -> bool {
+    matches!(c, '🛑' | '⛔' | '✋')
 }
 
 fn is_cutting(c: char) -> bool {
@@ -177,6 +219,11 @@ mod tests {
         assert_eq!(words("ストップ"), words("ストップー！"));
         assert_eq!(words("स्टॉप").len(), 1);
         assert_eq!(words("فوراً"), words("فورا"));
+        assert_eq!(words("st0p"), ["stop"]);
+        assert_eq!(words("5to0p"), ["stop"]);
+        assert_eq!(words("st\u{43e}p"), ["stop"], "with a letter of Cyrillic");
+        assert_eq!(words("стоп 70 %"), ["стоп", "70"]);
+        assert_eq!(words("🛑 ✋🏽✋"), ["🛑", "✋", "✋"]);
     }
 
     #[test]

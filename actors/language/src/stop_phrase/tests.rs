@@ -14,6 +14,9 @@ struct Line {
     /// It need stop only while a body moves.
     #[serde(default)]
     moving: bool,
+    /// It is a stop as it is written; no recogniser makes such marks or digits.
+    #[serde(default)]
+    written: bool,
 }
 
 fn lines(file: &str) -> Vec<Line> {
@@ -136,7 +139,7 @@ fn heard_for(letter: char) -> &'static str {
 #[test]
 fn what_a_recogniser_makes_of_a_stop_stops_a_moving_body() {
     let (grammar, mut all, mut missed) = (grammar(), 0, Vec::new());
-    for line in stops().into_iter().filter(|line| !line.moving) {
+    for line in stops().into_iter().filter(|line| !line.moving && !line.written) {
         let said = transcribed(&line.text);
         assert!(grammar.matches(&said, false), "without marks, in small letters: {said:?}");
         for near in near_misses(&said) {
@@ -146,7 +149,7 @@ fn what_a_recogniser_makes_of_a_stop_stops_a_moving_body() {
             }
         }
     }
-    println!("{} of {all} near misses stop nothing: {:#?}", missed.len(), missed.iter().take(80).collect::<Vec<_>>());
+    println!("{} of {all} near misses stop nothing: {:#?}", missed.len(), missed.iter().take(200).collect::<Vec<_>>());
     assert!(all > 5_000 && missed.len() * 1_000 <= all * 5, "{} of {all} are missed", missed.len());
 }
 
@@ -236,7 +239,6 @@ fn talk_about_stopping_is_not_a_command() {
     for text in [
         "",
         " ",
-        "🛑",
         "please don't stop",
         "do not stop",
         "don't stop me now",
@@ -450,5 +452,50 @@ proptest! {
     fn any_letter_may_be_held(counts in proptest::array::uniform4(1usize..6)) {
         let text: String = "stop".chars().zip(counts).flat_map(|(c, n)| std::iter::repeat_n(c, n)).collect();
         prop_assert!(is_stop_phrase(&text, NAMES));
+    }
+}
+
+#[test]
+fn a_reason_belongs_to_a_stop_before_it_and_is_short_and_no_story() {
+    let grammar = grammar();
+    for text in [
+        "stop, there's a child on the stairs behind the door",
+        "stop or you'll knock the red vase off the shelf",
+        "Halt, da ist eine Katze unter dem Tisch",
+        "arrête, il y a un enfant dans l'escalier",
+        "停下，有孩子在楼梯上",
+    ] {
+        assert!(grammar.matches(text, false), "{text:?}");
+    }
+    for text in [
+        "there's a child on the stairs, stop sign behind it",
+        "there's a child on the stairs",
+        "stop, there's a film of that name in the old cinema",
+        "stop, there's a man, he said, who goes up and down the street all day long",
+        "stop, there's a long way to go from here to the town where we were born and raised",
+        "stop, drop and roll",
+        "stop, collaborate and listen",
+        "Stop & Shop",
+        "stop, then go left",
+        "don't stop, there's a child behind you",
+    ] {
+        assert!(!grammar.matches(text, false), "{text:?}");
+    }
+    for text in ["don't stop, there's a child behind you", "I quit my job", "I quit the gym", "we stop here every day"]
+    {
+        assert!(!grammar.matches(text, true), "{text:?}");
+    }
+    assert!(grammar.matches("stob, there's a child on the stairs", true), "a near miss with a reason");
+    assert!(grammar.matches("stop or yuo'll knock it over", true), "a near miss of the reason");
+}
+
+#[test]
+fn signs_that_stop_stop_by_themselves() {
+    let grammar = grammar();
+    for text in ["🛑", "🛑🛑", "🛑!!!", "✋✋", "⛔⛔⛔", "✋🏽✋🏽", "Maxim 🛑"] {
+        assert!(grammar.matches(text, false), "{text:?}");
+    }
+    for text in ["✋", "⛔", "high five ✋", "🛑 means stop", "👋", "🚗"] {
+        assert!(!grammar.matches(text, false), "{text:?}");
     }
 }

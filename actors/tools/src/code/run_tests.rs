@@ -20,8 +20,8 @@ const READ: usize = 8 * 1024 * 1024;
 const SHOWN: usize = 6_000;
 
 /// Runs the tests. Output: `framework`, `command`, `passed`, `failed`, `skipped` (null when the runner doesn't tell),
-/// `failures` (`name`, `message`), `exit_code`, and when not all is well `output`, the end of what was said. It
-/// succeeds when tests ran and all passed.
+/// `failures` (`name`, `message`), `exit_code`, what [`ChildOutcome::tell`] adds, and when not all is well `output`, the end
+/// of what was said. It succeeds when tests ran and all passed.
 pub struct RunTests(ToolSpec);
 
 impl RunTests {
@@ -271,16 +271,7 @@ fn told(
     if reading.failures.len() > LISTED {
         output["cut"] = format!("{} more failures are left out", reading.failures.len() - LISTED).into();
     }
-    let gaps = outcome.report.gaps();
-    if !gaps.is_empty() {
-        output["sandbox_gaps"] = gaps.into();
-    }
-    if let Some(left) = outcome.left_in_words() {
-        output["left_running"] = left.into();
-    }
-    if !outcome.report.notes.is_empty() && outcome.ending != Ending::Exited(0) {
-        output["sandbox_notes"] = outcome.report.notes.clone().into();
-    }
+    outcome.tell(&mut output);
     if let Ending::Exited(code) = outcome.ending {
         output["exit_code"] = code.into();
     }

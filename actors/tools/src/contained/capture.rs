@@ -35,7 +35,8 @@ impl Kept {
         self.total += bytes.len() as u64;
         let for_head = cap.div_ceil(2).saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..for_head]);
-        self.tail.extend(&bytes[for_head..]);
+        let rest = &bytes[for_head..];
+        self.tail.extend(&rest[rest.len().saturating_sub(cap / 2)..]);
         let too_many = self.tail.len().saturating_sub(cap / 2);
         self.tail.drain(..too_many);
     }
@@ -56,6 +57,9 @@ impl Kept {
     }
 }
 
+/// How long a reader pauses after it has read this, so that whoever floods is slowed by its full pipe.
+pub type Pace = Arc<dyn Fn(&[u8]) -> Duration + Send + Sync>;
+
 /// A stream being read on a thread of its own, to its end, so that the process never waits for a reader.
 pub(super) struct Reading {
     kept: Arc<Mutex<Kept>>,
@@ -64,6 +68,14 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) fn start(stream: Option<impl Read + Send + 'static>, cap: usize) -> Result<Self, ToolFailure> {
+        Self::paced(stream, cap, Arc::new(|_| Duration::ZERO))
+    }
+
+    pub(super) fn paced(
+        stream: Option<impl Read + Send + 'static>,
+        cap: usize,
+        pace: Pace,
+    ) -> Result<Self, ToolFailure> {
         let kept = Arc::new(Mutex::new(Kept::default()));
         let (say_closed, closed) = mpsc::channel();
         if let Some(mut stream) = stream {
@@ -74,6 +86,10 @@ impl Reading {
                 // A read error is an end: a pipe has no other.
                 while let Ok(count @ 1..) = stream.read(&mut buffer) {
                     keep.lock().take(&buffer[..count], cap);
+                    let pause = pace(&buffer[..count]);
+                    if !pause.is_zero() {
+                        std::thread::sleep(pause);
+                    }
                 }
                 let _ = say_closed.send(());
             };

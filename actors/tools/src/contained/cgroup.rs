@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ const CONTROLLERS: [&str; 2] = ["pids", "memory"];
 #[derive(Debug)]
 pub(super) struct Cgroup {
     folder: PathBuf,
+    /// The folder, for a child that begins in it.
+    handle: OwnedFd,
     /// Controllers that hold the call within its limits.
     held: Vec<&'static str>,
 }
@@ -37,7 +40,8 @@ impl Cgroup {
         let folder = base.join(format!("{PREFIX}{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()));
         switch_on(&base);
         fs::create_dir(&folder).map_err(|error| told("can't be made", &folder, &error))?;
-        let mut made = Self { folder, held: Vec::new() };
+        let handle = fs::File::open(&folder).map_err(|error| told("can't be opened", &folder, &error))?;
+        let mut made = Self { folder, handle: handle.into(), held: Vec::new() };
         if !made.folder.join("cgroup.kill").exists() {
             return Err("this kernel ends no group at once: use Linux 5.14 or newer".into());
         }
@@ -53,7 +57,12 @@ impl Cgroup {
         Ok(made)
     }
 
-    /// Moves a process in; what it starts from then on is in it too.
+    /// For a child that begins in it.
+    pub(super) fn handle(&self) -> &OwnedFd {
+        &self.handle
+    }
+
+    /// Moves a process in; what it starts from then on is in it too. The kernel takes some 10 ms for it.
     pub(super) fn adopt(&self, pid: u32) -> Result<(), String> {
         let file = self.folder.join("cgroup.procs");
         fs::write(&file, pid.to_string()).map_err(|error| told("takes no process", &file, &error))
@@ -200,7 +209,15 @@ mod tests {
         cgroup.adopt(child.id()).expect("taken");
         assert!(cgroup.is_populated() && cgroup.members() == [child.id()]);
         cgroup.kill();
-        assert_eq!(child.wait().expect("ended").signal(), Some(9));
+        let watch = Stopwatch::start();
+        let ended = loop {
+            match child.try_wait().expect("asked") {
+                Some(status) => break status,
+                None => assert!(watch.elapsed() < Duration::from_secs(20), "it goes on"),
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!(ended.signal(), Some(9));
         drop(cgroup);
         assert!(!folder.exists());
     }

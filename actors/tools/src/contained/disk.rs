@@ -2,10 +2,11 @@
 //!
 //! No kernel bounds the bytes of all files of a process tree. What shrinks at once, whoever writes and however short it
 //! lives, is the free space of the file system; that is looked at often, and costs next to nothing. When it has shrunk by
-//! more than the bound, the files that are new there are added up, because others write too. And what living processes have
+//! more than the bound, the files that are new there are added up, and what older files have grown by since the first such
+//! look, because others write too. So appending to old files is bounded by twice the bound. And what living processes have
 //! handed to disks is added up by their own accounts, which shows who writes the same file over and over.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,8 @@ struct Place {
     folders: Vec<PathBuf>,
     device: u64,
     free: Free,
+    /// Bytes of files that are older than the call, by inode, as they were first seen.
+    grown_from: HashMap<u64, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +63,12 @@ impl DiskWatch {
             let (Ok(meta), Some(free)) = (fs::metadata(folder), free(folder)) else { continue };
             match places.iter_mut().find(|place| place.device == meta.dev()) {
                 Some(place) => place.folders.push((*folder).to_owned()),
-                None => places.push(Place { folders: vec![(*folder).to_owned()], device: meta.dev(), free }),
+                None => places.push(Place {
+                    folders: vec![(*folder).to_owned()],
+                    device: meta.dev(),
+                    free,
+                    grown_from: HashMap::new(),
+                }),
             }
         }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -72,13 +80,13 @@ impl DiskWatch {
     pub(super) fn look(&mut self, leader: u32, mark: &str) -> Option<String> {
         self.looks += 1;
         let full: Vec<usize> = (0..self.places.len()).filter(|at| self.has_shrunk(&self.places[*at])).collect();
-        let by_accounts = self.looks.is_multiple_of(SELDOM);
-        if full.is_empty() && !by_accounts {
+        let by_accounts = self.looks.is_multiple_of(SELDOM) || !full.is_empty();
+        if !by_accounts {
             return None;
         }
         let pids: Vec<u32> = processes::of_call(leader, mark, &[]).iter().map(|process| process.pid).collect();
         for at in full {
-            let new = New::of(&self.places[at], self.since, &pids, self.most);
+            let new = New::of(&mut self.places[at], self.since, &pids, self.most);
             if let Some(why) = new.told(self.most, &self.places[at].folders[0]) {
                 return Some(why);
             }
@@ -125,11 +133,18 @@ struct New {
 }
 
 impl New {
-    fn of(place: &Place, since: i64, pids: &[u32], most: u64) -> Self {
+    fn of(place: &mut Place, since: i64, pids: &[u32], most: u64) -> Self {
         let mut new = Self { bytes: 0, files: 0, is_more: false };
         let mut seen = HashSet::new();
         let watch = Stopwatch::start();
-        let is_new = |meta: &Metadata| meta.dev() == place.device && meta.ctime() >= since;
+        let device = place.device;
+        let is_new = |meta: &Metadata| meta.dev() == device && meta.ctime() >= since;
+        let mut grown_from = std::mem::take(&mut place.grown_from);
+        let mut written = |meta: &Metadata| {
+            let bytes = meta.blocks() * BLOCK;
+            let was = if is_older(meta, since) { *grown_from.entry(meta.ino()).or_insert(bytes) } else { 0 };
+            bytes.saturating_sub(was)
+        };
         // What is open and has no name any more.
         for pid in pids {
             for open in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
@@ -139,27 +154,28 @@ impl New {
                     && is_new(&meta)
                     && seen.insert(meta.ino())
                 {
-                    new.bytes += meta.blocks() * BLOCK;
+                    new.bytes += written(&meta);
                 }
             }
         }
         let mut folders: Vec<PathBuf> = place.folders.clone();
-        while let Some(folder) = folders.pop() {
+        'all: while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let Ok(meta) = entry.metadata() else { continue };
-                if meta.is_dir() && meta.dev() == place.device {
+                if meta.is_dir() && meta.dev() == device {
                     folders.push(entry.path());
                 }
                 if is_new(&meta) && seen.insert(meta.ino()) {
-                    new.bytes += meta.blocks() * BLOCK;
-                    new.files += 1;
+                    new.bytes += written(&meta);
+                    new.files += u64::from(!is_older(&meta, since));
                 }
                 new.is_more = watch.elapsed() > LOOKING;
                 if new.is_more || new.bytes > most || new.files > FILES_MAX {
-                    return new;
+                    break 'all;
                 }
             }
         }
+        place.grown_from = grown_from;
         new
     }
 
@@ -174,6 +190,12 @@ impl New {
         }
         self.is_more.then(|| format!("while it ran the free space of {folder} has shrunk by more than {bound}"))
     }
+}
+
+/// It was there before the call. Where a file system keeps no such time, what was changed counts as new.
+fn is_older(meta: &Metadata, since: i64) -> bool {
+    let made = meta.created().ok().and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+    made.is_some_and(|made| i64::try_from(made.as_secs()).unwrap_or(i64::MAX) < since)
 }
 
 fn free(folder: &Path) -> Option<Free> {
@@ -196,19 +218,52 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let device = fs::metadata(dir.path()).expect("there").dev();
         let free = Free { bytes: 0, files: 0 };
-        let place = Place { folders: vec![dir.path().into()], device, free };
+        let mut place = Place { folders: vec![dir.path().into()], device, free, grown_from: HashMap::new() };
         fs::create_dir(dir.path().join("sub")).expect("made");
         fs::write(dir.path().join("sub/file"), vec![1; 1 << 20]).expect("written");
         let since = fs::metadata(dir.path().join("sub/file")).expect("there").ctime();
-        let new = New::of(&place, since, &[], u64::MAX);
+        let new = New::of(&mut place, since, &[], u64::MAX);
         assert!(new.bytes >= 1 << 20 && new.files == 2, "{} {}", new.bytes, new.files);
         assert!(new.told(1 << 30, dir.path()).is_none());
         assert!(new.told(1 << 19, dir.path()).is_some_and(|why| why.contains("tools.disk_max = 524288 bytes")));
-        assert_eq!(New::of(&place, since + 1, &[], u64::MAX).bytes, 0);
+        assert_eq!(New::of(&mut place, since + 1, &[], u64::MAX).bytes, 0);
         let unlinked = tempfile::tempfile_in(dir.path()).expect("a file without a name");
         unlinked.set_len(0).expect("set");
         std::io::Write::write_all(&mut &unlinked, &vec![1; 1 << 20]).expect("written");
         fs::remove_dir_all(dir.path().join("sub")).expect("removed");
-        assert!(New::of(&place, since, &[std::process::id()], u64::MAX).bytes >= 1 << 20, "it is open");
+        assert!(New::of(&mut place, since, &[std::process::id()], u64::MAX).bytes >= 1 << 20, "it is open");
+    }
+
+    #[test]
+    fn of_a_file_that_was_there_its_growth_counts() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let about = fs::metadata(dir.path()).expect("there");
+        if about.created().is_err() {
+            return println!("SKIPPED: this file system keeps no times of birth");
+        }
+        let free = Free { bytes: 0, files: 0 };
+        let folders = vec![dir.path().into()];
+        let mut place = Place { folders, device: about.dev(), free, grown_from: HashMap::new() };
+        let old = dir.path().join("old");
+        fs::write(&old, vec![1; 8 << 20]).expect("written");
+        // The call begins in the next second.
+        let since = fs::metadata(&old).expect("there").ctime() + 1;
+        let append = |bytes: usize| {
+            let mut file = fs::OpenOptions::new().append(true).open(&old).expect("opened");
+            loop {
+                std::io::Write::write_all(&mut file, &vec![1; bytes]).expect("written");
+                file.sync_all().expect("synced");
+                if fs::metadata(&old).expect("there").ctime() >= since {
+                    return;
+                }
+                file.set_len((8 << 20) as u64).expect("cut");
+            }
+        };
+        append(1);
+        let first = New::of(&mut place, since, &[], 1 << 20);
+        assert_eq!((first.bytes, first.files), (0, 0), "two bytes of eight million");
+        append(4 << 20);
+        let then = New::of(&mut place, since, &[], u64::MAX);
+        assert!(then.bytes >= 4 << 20 && then.bytes < 8 << 20, "{}", then.bytes);
     }
 }

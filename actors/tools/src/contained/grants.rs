@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::mounts;
+use super::mounts::Mounts;
 use crate::OwnFiles;
 
 /// Entries that are granted one by one, at most; each costs the start of a child some microseconds.
@@ -97,36 +97,40 @@ enum Care {
 }
 
 /// What is kept from children, by its real path: the agent's own, and the kernel's interfaces, which are never written.
-struct Kept(Vec<(PathBuf, Care)>);
+struct Kept {
+    paths: Vec<(PathBuf, Care)>,
+    devices: Devices,
+}
 
 impl Kept {
     fn of(own: &OwnFiles) -> Self {
+        let mounts = Mounts::read();
         let care = |paths: &[PathBuf], care| -> Vec<(PathBuf, Care)> {
-            paths.iter().flat_map(|path| real(path)).map(|path| (path, care)).collect()
+            paths.iter().flat_map(|path| real(path, &mounts)).map(|path| (path, care)).collect()
         };
         // A name that is in both counts as data.
         let mut all = [care(&own.data, Care::Hidden), care(&own.configuration, Care::Fixed)].concat();
-        all.extend(mounts::of_the_kernel().into_iter().map(|point| (point, Care::Fixed)));
+        all.extend(mounts.of_the_kernel().into_iter().map(|point| (point, Care::Fixed)));
         all.sort_by(|one, other| one.0.cmp(&other.0));
         all.dedup_by(|one, other| one.0 == other.0);
-        Self(all)
+        Self { paths: all, devices: Devices::of(&mounts) }
     }
 
     /// For a granted folder: what lies in it, with disks and terminals where it holds the machine's devices.
     fn within(&self, folder: &Path, is_written: bool) -> Vec<(PathBuf, Care)> {
         let is_kept = |care| care == Care::Hidden || is_written;
-        let below = self.0.iter().filter(|(path, care)| path.starts_with(folder) && is_kept(*care));
+        let below = self.paths.iter().filter(|(path, care)| path.starts_with(folder) && is_kept(*care));
         let mut all: Vec<(PathBuf, Care)> = below.cloned().collect();
         // Everything on a disk can be read from the disk itself.
-        all.extend(devices(folder).into_iter().map(|device| (device, Care::Hidden)));
+        all.extend(self.devices.within(folder).into_iter().map(|device| (device, Care::Hidden)));
         all
     }
 }
 
 /// Where a path leads, by each name that it has here, and the links on its way. Nothing when it isn't there.
-fn real(path: &Path) -> Vec<PathBuf> {
+fn real(path: &Path, mounts: &Mounts) -> Vec<PathBuf> {
     let real = path.canonicalize().ok();
-    let others = real.as_deref().map(mounts::other_names).unwrap_or_default();
+    let others = real.as_deref().map(|real| mounts.other_names(real)).unwrap_or_default();
     real.into_iter().chain(others).chain(links(path)).collect()
 }
 
@@ -158,28 +162,40 @@ fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink())
 }
 
-/// Disks, memory, terminals and what else nobody but the machine's owner uses, below this folder. A link leads to what is
-/// kept by its own name.
-fn devices(folder: &Path) -> Vec<PathBuf> {
-    let is_kept = |entry: &fs::DirEntry| {
-        let Ok(kind) = entry.file_type() else { return false };
-        let name = entry.file_name();
-        let name = name.to_str().unwrap_or_default();
-        let is_of_disk = kind.is_block_device() || DISKS_BY_COMMANDS.iter().any(|known| name.starts_with(known));
-        !kind.is_symlink() && (is_of_disk || is_of_persons(name))
-    };
-    let places = mounts::of_devices().into_iter().filter(|place| place.starts_with(folder));
-    let entries = places.filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
-    let mut found: Vec<PathBuf> = entries.filter(is_kept).map(|entry| entry.path()).collect();
-    // The terminal of this daemon, whatever it is called.
-    let streams = (0..3).filter_map(|stream| fs::read_link(format!("/proc/self/fd/{stream}")).ok());
-    let is_device = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|about| about.file_type().is_char_device());
-    let terminals = streams.filter(|path| path.starts_with("/dev") && path != Path::new("/dev/null"));
-    found.extend(terminals.filter(|path| path.starts_with(folder) && is_device(path)));
-    found.sort();
-    // What lies in `pts` is kept with it.
-    found.dedup_by(|path, before| path.starts_with(before.as_path()));
-    found
+/// Where devices are, and the terminals of this daemon, whatever they are called.
+struct Devices {
+    places: Vec<PathBuf>,
+    terminals: Vec<PathBuf>,
+}
+
+impl Devices {
+    fn of(mounts: &Mounts) -> Self {
+        let streams = (0..3).filter_map(|stream| fs::read_link(format!("/proc/self/fd/{stream}")).ok());
+        let is_device =
+            |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|about| about.file_type().is_char_device());
+        let terminals = streams.filter(|path| path.starts_with("/dev") && path != Path::new("/dev/null"));
+        Self { places: mounts.of_devices(), terminals: terminals.filter(is_device).collect() }
+    }
+
+    /// Disks, memory, terminals and what else nobody but the machine's owner uses, below this folder. A link leads to what
+    /// is kept by its own name.
+    fn within(&self, folder: &Path) -> Vec<PathBuf> {
+        let is_kept = |entry: &fs::DirEntry| {
+            let Ok(kind) = entry.file_type() else { return false };
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or_default();
+            let is_of_disk = kind.is_block_device() || DISKS_BY_COMMANDS.iter().any(|known| name.starts_with(known));
+            !kind.is_symlink() && (is_of_disk || is_of_persons(name))
+        };
+        let places = self.places.iter().filter(|place| place.starts_with(folder));
+        let entries = places.filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
+        let mut found: Vec<PathBuf> = entries.filter(is_kept).map(|entry| entry.path()).collect();
+        found.extend(self.terminals.iter().filter(|path| path.starts_with(folder)).cloned());
+        found.sort();
+        // What lies in `pts` is kept with it.
+        found.dedup_by(|path, before| path.starts_with(before.as_path()));
+        found
+    }
 }
 
 fn is_of_persons(name: &str) -> bool {
@@ -208,7 +224,7 @@ pub(super) fn spare(own: &OwnFiles, readable: &[PathBuf], writable: &[PathBuf]) 
                 continue;
             };
             let is_kept = |care: Care| care == Care::Hidden || is_written;
-            let around = kept.0.iter().find(|(own, care)| real.starts_with(own) && is_kept(*care));
+            let around = kept.paths.iter().find(|(own, care)| real.starts_with(own) && is_kept(*care));
             match (around, kept.within(&real, is_written)) {
                 (Some((_, Care::Hidden)), _) => {}
                 (Some((_, Care::Fixed)), _) => granted.beside_readable.push(real),
@@ -278,12 +294,12 @@ pub(super) fn mounted(own: &OwnFiles, readable: &[PathBuf], writable: &[PathBuf]
         for folder in folders {
             let Ok(real) = folder.canonicalize() else { continue };
             // The folder itself lies in the data.
-            if kept.0.iter().any(|(own, care)| *care == Care::Hidden && real.starts_with(own)) {
+            if kept.paths.iter().any(|(own, care)| *care == Care::Hidden && real.starts_with(own)) {
                 mounted.hidden.push(folder.clone());
                 continue;
             }
             // The folder itself lies in what may only be read.
-            if is_written && kept.0.iter().any(|(own, care)| *care == Care::Fixed && real.starts_with(own)) {
+            if is_written && kept.paths.iter().any(|(own, care)| *care == Care::Fixed && real.starts_with(own)) {
                 mounted.fixed.push(folder.clone());
             }
             for (path, care) in kept.within(&real, is_written) {
@@ -447,7 +463,7 @@ mod tests {
 
     #[test]
     fn the_kernels_interfaces_are_written_by_no_grant_even_where_nothing_is_the_agents_own() {
-        let of_kernel = mounts::of_the_kernel();
+        let of_kernel = Mounts::read().of_the_kernel();
         assert!(of_kernel.contains(&"/sys".into()) && of_kernel.contains(&"/proc".into()));
         for own in [OwnFiles::default(), Home::new().own()] {
             let everything = ["/", "/sys", "/sys/fs/cgroup", "/sys/fs", "/proc/sys", "/proc"].map(PathBuf::from);
@@ -485,7 +501,7 @@ mod tests {
             granted.beside_readable.contains(&"/proc".into()) && !granted.beside_writable.contains(&"/proc".into())
         );
         assert!(granted.beside_writable.contains(&"/usr".into()));
-        let kept = devices(Path::new("/"));
+        let kept = Devices::of(&Mounts::read()).within(Path::new("/"));
         assert!(kept.iter().all(|device| !granted.beside_writable.contains(device)));
         assert!(kept.contains(&"/dev/tty".into()) || !Path::new("/dev/tty").exists());
         assert!(granted.beside_writable.contains(&"/dev/null".into()));

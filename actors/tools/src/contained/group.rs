@@ -19,6 +19,7 @@ use rustix::process::{
 use super::cgroup::Cgroup;
 use super::policy::Limits;
 use super::processes::{self, LeftProcess, Process};
+use super::report::{Layer, SandboxReport};
 use crate::{ErrorKind, ToolFailure};
 
 /// What the leader does: waits for its input to end, which happens when this process dies, whatever kills it. Then it ends
@@ -36,6 +37,8 @@ pub(super) struct Group<'latch> {
     cgroup: Result<Cgroup, String>,
     /// Orphans of the run become children of this process.
     takes_orphans: bool,
+    /// Nothing of the run can leave the control group, so that it alone tells who is there.
+    is_closed: bool,
 }
 
 /// Who was still there at the end.
@@ -67,7 +70,8 @@ impl<'latch> Group<'latch> {
             .map_err(|error| no_group(format!("/bin/sh can't be started: {error}")))?;
         match permit.register(anchor.id()) {
             Some(registered) => {
-                Ok(Self { anchor, registered: Some(registered), was_stopped: Cell::new(false), cgroup, takes_orphans })
+                let (registered, was_stopped) = (Some(registered), Cell::new(false));
+                Ok(Self { anchor, registered, was_stopped, cgroup, takes_orphans, is_closed: false })
             }
             None => {
                 let _ = anchor.kill();
@@ -95,6 +99,12 @@ impl<'latch> Group<'latch> {
         }
     }
 
+    /// The walls of the run are up: what is in the control group can't write to its files, and stays in the group.
+    pub(super) fn close(&mut self, report: &SandboxReport) {
+        let is_held = |layer: &Layer| matches!(layer, Layer::Enforced { .. } | Layer::Partial { .. });
+        self.is_closed = self.cgroup.is_ok() && is_held(&report.files) && is_held(&report.group);
+    }
+
     /// The control group, or why there is none.
     pub(super) fn cgroup(&self) -> Result<&Cgroup, &str> {
         self.cgroup.as_ref().map_err(String::as_str)
@@ -113,6 +123,10 @@ impl<'latch> Group<'latch> {
 
     /// All that run now, beside the leader. `mark` is a variable that the environment of each of them was begun with.
     pub(super) fn members(&self, mark: &str) -> Vec<Process> {
+        if let (Ok(cgroup), true) = (&self.cgroup, self.is_closed) {
+            let all = cgroup.members().into_iter().filter_map(Process::of);
+            return all.filter(|process| process.is_alive() && process.pid != self.id()).collect();
+        }
         let others = self.cgroup.as_ref().map(Cgroup::members).unwrap_or_default();
         processes::of_call(self.id(), mark, &others)
     }
@@ -281,6 +295,42 @@ mod tests {
         let remains = group.end(&mark, strays.clone(), PATIENCE);
         assert_eq!((remains.living, remains.strays.len()), (Vec::new(), expected));
         assert!(strays.iter().all(|stray| !stray.lives_on()));
+    }
+
+    /// As on a kernel without seccomp: when this process dies, nobody else ends who has left the group.
+    #[test]
+    fn who_has_left_the_group_ends_by_its_control_group_when_the_process_that_holds_its_anchor_dies() {
+        let latch = StopLatch::in_memory();
+        let permit = latch.permit(EffectKind::Other).expect("not stopped");
+        let mut group = Group::lead(&permit, &Limits::default()).expect("a group");
+        if let Err(why) = group.cgroup() {
+            return println!("SKIPPED: no control group of its own here: {why}");
+        }
+        let id = i32::try_from(group.id()).expect("a pid");
+        let script = "read -r _; exec setsid -w sh -c 'echo begun; exec sleep 600'";
+        let mut member = Command::new("/bin/sh")
+            .args(["-c", script])
+            .process_group(id)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh");
+        group.adopt(member.id());
+        member.stdin.take().expect("its input").write_all(b"\n").expect("written");
+        let mut out = BufReader::new(member.stdout.take().expect("its output"));
+        let mut said = String::new();
+        out.read_line(&mut said).expect("read");
+        assert_eq!(said, "begun\n");
+        let outside = group.strays(&group.members("")).len();
+        assert_eq!(outside, 1, "it has a session of its own");
+        // What the kernel does to the anchor's input when this process is gone.
+        drop(group.anchor.stdin.take());
+        // Its output closes when all that hold it have ended.
+        let (say_closed, closed) = std::sync::mpsc::channel();
+        std::thread::spawn(move || say_closed.send(out.read_line(&mut String::new())));
+        let closed = closed.recv_timeout(PATIENCE).expect("it ends");
+        assert_eq!(closed.expect("read"), 0);
+        assert_eq!(member.wait().expect("ended").signal(), Some(9));
     }
 
     #[test]

@@ -11,17 +11,21 @@
 //! may be made, the gate is in one, which is ended at once. At the end all of the run are looked for by each of these, and
 //! whoever was left is ended and named.
 
+mod barriers;
 mod bubblewrap;
 mod capture;
 mod cgroup;
+mod clone_into;
 mod descriptors;
 mod disk;
+mod gate;
 mod grants;
 mod group;
 mod kernel;
 mod landlock_layer;
 mod limits;
 mod mounts;
+mod outcome;
 mod own_port;
 mod policy;
 mod privileges;
@@ -34,28 +38,31 @@ mod walls;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
-use maxim_bus::latch::Permit;
-use serde::{Deserialize, Serialize};
+use maxim_bus::latch::{HeldFolder, Permit};
 
 use self::capture::Reading;
 use self::disk::DiskWatch;
+use self::gate::{Gate, Start};
 use self::group::{Group, Remains};
 use self::own_port::{Keeper, Raised, Supervisor};
 use self::privileges::Privileges;
 use self::walls::{Held, NO_GROUP, Walls};
 use super::{ErrorKind, ToolFailure};
 
+pub use barriers::Barriers;
 pub use bubblewrap::{Bubblewrap, ENTRY, enter};
-pub use capture::Captured;
+pub use capture::{Captured, Pace};
 pub use grants::way_to_own;
 pub use kernel::{KernelSupport, LandlockSupport};
+pub use outcome::{ChildOutcome, Ending, Times};
 pub use own_port::OwnPorts;
 pub use policy::{Limits, Network, OnMissing, SandboxPolicy};
 pub use processes::LeftProcess;
@@ -83,55 +90,8 @@ pub struct ChildSpec {
     pub output_cap: usize,
 }
 
-/// How it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// By itself, with this code.
-    Exited(i32),
-    /// By this signal, of its own doing or by a limit.
-    Killed(i32),
-    /// At the deadline.
-    DeadlinePassed,
-    /// By the stop latch.
-    Stopped,
-    /// When it had written more than it may.
-    DiskFilled,
-}
-
-/// What came of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ChildOutcome {
-    pub ending: Ending,
-    pub stdout: Captured,
-    pub stderr: Captured,
-    pub report: SandboxReport,
-    /// What still ran when the command had ended, or had got out of its group. All of it was ended.
-    #[serde(default)]
-    pub left: Vec<LeftProcess>,
-    /// How it passed the bound of what it may write; with [`Ending::DiskFilled`].
-    #[serde(default)]
-    pub filled: Option<String>,
-}
-
-impl ChildOutcome {
-    /// Who was left, for a person; none when nobody was.
-    pub fn left_in_words(&self) -> Option<String> {
-        let count = self.left.len();
-        let they = if count == 1 { "1 process was left and was ended" } else { "processes were left and were ended" };
-        let they = if count == 1 { they.to_owned() } else { format!("{count} {they}") };
-        (count > 0).then(|| format!("{they}: {}", processes::in_words(&self.left)))
-    }
-
-    /// Why it was ended for what it wrote, for a person.
-    pub fn filled_in_words(&self) -> String {
-        let why = self.filled.as_deref().unwrap_or("it has written more than it may");
-        format!("was ended: {why}; what it wrote is still there, but for its temporary files")
-    }
-}
-
 struct Started {
-    child: Child,
+    child: Gate,
     report: SandboxReport,
 }
 
@@ -155,14 +115,19 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     }
     let mut disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
     open_gate(&mut child, &spec.stdin)?;
+    let watch = Stopwatch::start();
     let gate = child.id();
     let _ = hand_over.send(child);
     let mut filled = None;
-    let ending = wait(&status, spec.deadline, &group, || {
+    let own = permit.folder();
+    let mut restored = Vec::new();
+    let (ending, killed) = wait(&status, watch, spec.deadline, &group, || {
         group.tidy(gate);
+        restored.extend(own.map(HeldFolder::restore).unwrap_or_default());
         filled = disk.look(group.id(), &mark);
         filled.is_some()
     })?;
+    let ended = watch.elapsed();
     let ending = match ending {
         Ending::Exited(code) if policy.namespaces.is_some() => bubblewrap::ending(code),
         ending => ending,
@@ -173,6 +138,15 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     let (stdout, stdout_closed) = stdout.finish(AFTER_THE_KILL);
     let (stderr, stderr_closed) = stderr.finish(AFTER_THE_KILL);
     let Remains { strays, living } = group.end(&mark, strays, AFTER_THE_KILL);
+    let times = Times { killed, ended, gone: watch.elapsed() };
+    restored.extend(own.map(HeldFolder::restore_all).unwrap_or_default());
+    if !restored.is_empty() {
+        tracing::warn!(
+            program = spec.program,
+            restored = restored.join("; "),
+            "the agent's own folder had been changed"
+        );
+    }
     if !living.is_empty() {
         let they = processes::in_words(&living);
         report.group = Layer::Missing { why: format!("after the kill there still are {they}") };
@@ -185,7 +159,7 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     // All of a call that was ended from outside were there, which is no news.
     let has_ended_by_itself = matches!(ending, Ending::Exited(_) | Ending::Killed(_));
     let left = if has_ended_by_itself { told(&members, policy) } else { strays };
-    Ok(ChildOutcome { ending, stdout, stderr, report, left, filled })
+    Ok(ChildOutcome { ending, stdout, stderr, report, left, filled, restored, times })
 }
 
 /// Those of the command. The one that made its namespaces ends with these.
@@ -196,9 +170,9 @@ fn told(members: &[processes::Process], policy: &SandboxPolicy) -> Vec<LeftProce
 
 /// A restricted child that waits at its gate; the thread that started it waits for it once it has it back.
 struct Waiting {
-    child: Child,
+    child: Gate,
     report: SandboxReport,
-    hand_over: mpsc::Sender<Child>,
+    hand_over: mpsc::Sender<Gate>,
     /// Held as long as the child may connect.
     keeper: Option<Keeper>,
 }
@@ -216,11 +190,14 @@ fn wait_at_gate(
     }
     let (to_supervisor, keeper) = Supervisor::split(Supervisor::start(policy)?);
     let (Started { mut child, mut report }, hand_over) = start(spec, policy, group, scratch, to_supervisor, ended)?;
-    group.adopt(child.id());
+    if !child.is_in_cgroup {
+        group.adopt(child.id());
+    }
     report.limits = limits::apply(child.id(), &policy.limits, spec.deadline, group.cgroup());
     if group.cgroup().is_ok() {
         report.group = report.group.also_by("a control group");
     }
+    group.close(&report);
     if policy.on_missing == OnMissing::Refuse && !report.is_complete() {
         group.kill();
         let _ = child.wait();
@@ -243,13 +220,15 @@ fn start(
     scratch: &Scratch,
     to_supervisor: Option<own_port::HandOver>,
     ended: impl FnOnce(std::io::Result<ExitStatus>) + Send + 'static,
-) -> Result<(Started, mpsc::Sender<Child>), ToolFailure> {
-    let (hand_over, handed_over) = mpsc::channel::<Child>();
+) -> Result<(Started, mpsc::Sender<Gate>), ToolFailure> {
+    let (hand_over, handed_over) = mpsc::channel::<Gate>();
     let (say_started, started) = mpsc::channel();
     let (spec, policy, scratch, pgid) = (spec.clone(), policy.clone(), scratch.0.clone(), group.id());
+    // Without a handle it is moved in.
+    let cgroup = group.cgroup().ok().and_then(|cgroup| cgroup.handle().try_clone().ok());
     let thread = std::thread::Builder::new().name("contained-child".into());
     let spawned = thread.spawn(move || {
-        let result = start_here(&spec, &policy, &scratch, pgid, to_supervisor);
+        let result = start_here(&spec, &policy, &scratch, pgid, cgroup, to_supervisor);
         if say_started.send(result).is_ok()
             && let Ok(mut child) = handed_over.recv()
         {
@@ -272,6 +251,7 @@ fn start_here(
     policy: &SandboxPolicy,
     scratch: &Path,
     pgid: u32,
+    cgroup: Option<OwnedFd>,
     to_supervisor: Option<own_port::HandOver>,
 ) -> Result<Started, ToolFailure> {
     let failed = |error: std::io::Error| {
@@ -282,9 +262,9 @@ fn start_here(
     let walls = Walls::of(spec, policy, scratch, pgid, &privileges).map_err(|why| exposing(spec, &why.to_string()))?;
     let Raised { layer: own_port, closed: closed_ports } = own_port::raise(policy, to_supervisor)?;
     let walls = Walls { closed_ports, ..walls };
-    let (held, namespaces, mut wrapper) = match &policy.namespaces {
+    let (held, last, namespaces, mut wrapper) = match &policy.namespaces {
         None => {
-            let mut held = walls.raise();
+            let (mut held, last) = walls.raise_but_last();
             if let (Layer::Missing { why }, false) = (&held.files, policy.expose_own_data || policy.own.data.is_empty())
             {
                 return Err(exposing(spec, &format!("nothing keeps it from the agent's own files: {why}")));
@@ -292,13 +272,13 @@ fn start_here(
             if let Some(missing) = Walls::left_open(spec, policy) {
                 held.files = held.files.lacking(missing);
             }
-            (held, Layer::NotAsked, Vec::new())
+            (held, last, Layer::NotAsked, Vec::new())
         }
         Some(bubblewrap) => {
             let walls = Walls { group: NO_GROUP, ..walls.clone() };
             let held = walls.tried().map_err(failed)?;
             let wrapper = bubblewrap.wrapper(&walls, &held, &spec.cwd).map_err(failed)?;
-            (held, Layer::Enforced { by: "bubblewrap".into() }, wrapper)
+            (held, None, Layer::Enforced { by: "bubblewrap".into() }, wrapper)
         }
     };
     let is_bounded_by_mounts = policy.namespaces.is_some() && !walls.mounted.has_link && !walls.writes_everywhere();
@@ -310,7 +290,8 @@ fn start_here(
     let limits = Layer::Missing { why: "not set yet".into() };
     let (privileges, notes) = (privileges.layer, walls.note().into_iter().collect());
     let report = SandboxReport { files, signals, network, group, privileges, limits, namespaces, own_port, notes };
-    let child = gate(spec, policy, scratch, pgid, &wrapper).spawn().map_err(failed)?;
+    let start = Start { spec, policy, scratch, group: pgid, wrapper: &wrapper, last: last.as_ref() };
+    let child = Gate::start(&start, cgroup.as_ref().map(AsFd::as_fd)).map_err(failed)?;
     Ok(Started { child, report })
 }
 
@@ -323,18 +304,7 @@ fn exposing(spec: &ChildSpec, why: &str) -> ToolFailure {
     ToolFailure::new(ErrorKind::Refused, message)
 }
 
-/// A shell that reads one line byte by byte (POSIX asks that of `read`) and becomes the program, for which the rest of
-/// its input is left.
-fn gate(spec: &ChildSpec, policy: &SandboxPolicy, scratch: &Path, pgid: u32, wrapper: &[OsString]) -> Command {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "read -r _ && exec \"$@\"", "gate"]).args(wrapper).arg(&spec.program).args(&spec.args);
-    command.current_dir(&spec.cwd).env_clear().envs(policy.environment(scratch));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.process_group(i32::try_from(pgid).unwrap_or(i32::MAX));
-    command
-}
-
-fn open_gate(child: &mut Child, input: &[u8]) -> Result<(), ToolFailure> {
+fn open_gate(child: &mut Gate, input: &[u8]) -> Result<(), ToolFailure> {
     let Some(mut stdin) = child.stdin.take() else { return Ok(()) };
     let mut bytes = b"\n".to_vec();
     bytes.extend_from_slice(input);
@@ -345,16 +315,16 @@ fn open_gate(child: &mut Child, input: &[u8]) -> Result<(), ToolFailure> {
     Ok(())
 }
 
-/// Waits for the end. `is_full` is asked again and again, and ends it.
+/// Waits for the end, and says when the kill was sent, if one was. `is_full` is asked again and again, and ends it.
 fn wait(
     status: &Receiver<std::io::Result<ExitStatus>>,
+    watch: Stopwatch,
     deadline: Duration,
     group: &Group<'_>,
     mut is_full: impl FnMut() -> bool,
-) -> Result<Ending, ToolFailure> {
+) -> Result<(Ending, Option<Duration>), ToolFailure> {
     let lost = |error: String| ToolFailure::new(ErrorKind::Io, format!("lost sight of the child process: {error}"));
-    let watch = Stopwatch::start();
-    let mut ended_for = None;
+    let (mut ended_for, mut killed) = (None, None);
     let status = loop {
         let left = deadline.saturating_sub(watch.elapsed());
         let patience = if ended_for.is_some() { AFTER_THE_KILL } else { left.min(disk::OFTEN) };
@@ -362,24 +332,26 @@ fn wait(
             (Ok(status), _) => break status,
             (Err(RecvTimeoutError::Disconnected), _) => return Err(lost("its thread has died".into())),
             // It hangs in the kernel; the report names it.
-            (Err(RecvTimeoutError::Timeout), Some(ending)) => return Ok(ending),
+            (Err(RecvTimeoutError::Timeout), Some(ending)) => return Ok((ending, killed)),
             (Err(RecvTimeoutError::Timeout), None) => {
                 let is_late = watch.elapsed() >= deadline;
                 if is_late || is_full() {
                     ended_for = Some(if is_late { Ending::DeadlinePassed } else { Ending::DiskFilled });
                     group.kill();
+                    killed = Some(watch.elapsed());
                 }
             }
         }
     };
     let status = status.map_err(|error| lost(error.to_string()))?;
-    Ok(match (group.was_stopped(), ended_for, status.code(), status.signal()) {
+    let ending = match (group.was_stopped(), ended_for, status.code(), status.signal()) {
         // What ended by itself has ended so, whatever came after it.
         (true, _, None, _) => Ending::Stopped,
         (_, Some(ending), None, _) => ending,
         (_, _, Some(code), _) => Ending::Exited(code),
         (_, _, None, signal) => Ending::Killed(signal.unwrap_or_default()),
-    })
+    };
+    Ok((ending, killed))
 }
 
 /// A private folder for temporary files, gone with the run.

@@ -39,52 +39,58 @@ const OF_THE_KERNEL: [&str; 18] = [
     "nfsd",
 ];
 
-/// Where the kernel has its interfaces, always with /proc and /sys. None lies below another one.
-pub(super) fn of_the_kernel() -> Vec<PathBuf> {
-    points_in_kernel(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
-}
+/// All that is mounted, read once for a run.
+pub(super) struct Mounts(Vec<Mount>);
 
-fn points_in_kernel(mountinfo: &str) -> Vec<PathBuf> {
-    let mounts = mountinfo.lines().filter_map(read).filter(|mount| OF_THE_KERNEL.contains(&mount.kind.as_str()));
-    let always = ["/proc", "/sys"].map(PathBuf::from);
-    let mut points: Vec<PathBuf> = mounts.map(|mount| mount.point).chain(always).collect();
-    // A folder stands before what lies in it.
-    points.sort();
-    points.dedup_by(|point, before| point.starts_with(before.as_path()));
-    points
-}
+impl Mounts {
+    pub(super) fn read() -> Self {
+        Self::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
+    }
 
-/// Folders of devices: /dev, and where else the kernel's own one is mounted.
-pub(super) fn of_devices() -> Vec<PathBuf> {
-    let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let mounts = mountinfo.lines().filter_map(read).filter(|mount| mount.kind == "devtmpfs");
-    let mut points: Vec<PathBuf> = mounts.map(|mount| mount.point).chain(["/dev".into()]).collect();
-    points.sort();
-    points.dedup();
-    points
-}
+    fn parse(mountinfo: &str) -> Self {
+        Self(mountinfo.lines().filter_map(read).collect())
+    }
 
-/// Under which other paths the same file lies here; `path` is resolved already.
-pub(super) fn other_names(path: &Path) -> Vec<PathBuf> {
-    let Ok(text) = fs::read_to_string("/proc/self/mountinfo") else { return Vec::new() };
-    let identity = |path: &Path| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
-    let own = identity(path);
-    // Another mount may lie over such a name.
-    names(&text, path).into_iter().filter(|name| own.is_some() && identity(name) == own).collect()
-}
+    /// Where the kernel has its interfaces, always with /proc and /sys. None lies below another one.
+    pub(super) fn of_the_kernel(&self) -> Vec<PathBuf> {
+        let mounts = self.0.iter().filter(|mount| OF_THE_KERNEL.contains(&mount.kind.as_str()));
+        let always = ["/proc", "/sys"].map(PathBuf::from);
+        let mut points: Vec<PathBuf> = mounts.map(|mount| mount.point.clone()).chain(always).collect();
+        // A folder stands before what lies in it.
+        points.sort();
+        points.dedup_by(|point, before| point.starts_with(before.as_path()));
+        points
+    }
 
-fn names(mountinfo: &str, path: &Path) -> Vec<PathBuf> {
-    let mounts: Vec<Mount> = mountinfo.lines().filter_map(read).collect();
-    // Of two mounts on one folder the later is seen.
-    let around = mounts.iter().filter(|mount| path.starts_with(&mount.point));
-    let Some(mount) = around.max_by_key(|mount| mount.point.components().count()) else { return Vec::new() };
-    let Some(place) = below(&mount.root, path, &mount.point) else { return Vec::new() };
-    let others = mounts.iter().filter(|other| other.device == mount.device);
-    let mut names: Vec<PathBuf> = others.filter_map(|other| below(&other.point, &place, &other.root)).collect();
-    names.retain(|name| name != path);
-    names.sort();
-    names.dedup();
-    names
+    /// Folders of devices: /dev, and where else the kernel's own one is mounted.
+    pub(super) fn of_devices(&self) -> Vec<PathBuf> {
+        let mounts = self.0.iter().filter(|mount| mount.kind == "devtmpfs");
+        let mut points: Vec<PathBuf> = mounts.map(|mount| mount.point.clone()).chain(["/dev".into()]).collect();
+        points.sort();
+        points.dedup();
+        points
+    }
+
+    /// Under which other paths the same file lies here; `path` is resolved already.
+    pub(super) fn other_names(&self, path: &Path) -> Vec<PathBuf> {
+        let identity = |path: &Path| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
+        let own = identity(path);
+        // Another mount may lie over such a name.
+        self.names(path).into_iter().filter(|name| own.is_some() && identity(name) == own).collect()
+    }
+
+    fn names(&self, path: &Path) -> Vec<PathBuf> {
+        // Of two mounts on one folder the later is seen.
+        let around = self.0.iter().filter(|mount| path.starts_with(&mount.point));
+        let Some(mount) = around.max_by_key(|mount| mount.point.components().count()) else { return Vec::new() };
+        let Some(place) = below(&mount.root, path, &mount.point) else { return Vec::new() };
+        let others = self.0.iter().filter(|other| other.device == mount.device);
+        let mut names: Vec<PathBuf> = others.filter_map(|other| below(&other.point, &place, &other.root)).collect();
+        names.retain(|name| name != path);
+        names.sort();
+        names.dedup();
+        names
+    }
 }
 
 /// What `path` is in `folder`, put into another one.
@@ -116,7 +122,8 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_each_mount_that_holds_it() {
-        let names = |path: &str| names(MOUNTS, Path::new(path));
+        let mounts = Mounts::parse(MOUNTS);
+        let names = |path: &str| mounts.names(Path::new(path));
         let expected = ["/mnt/disk/@home/me/.local/state/maxim", "/srv/my share/state/maxim"];
         assert_eq!(names("/home/me/.local/state/maxim"), expected.map(PathBuf::from));
         assert_eq!(names("/mnt/disk/@home/me/notes"), [PathBuf::from("/home/me/notes")]);
@@ -134,9 +141,9 @@ mod tests {
             27 1 0:38 / /cgroup2 rw - cgroup2 none rw\n\
             28 1 0:21 / /srv/chroot/proc rw - proc proc rw\n\
             29 1 0:40 / /sysroot rw - ext4 /dev/vdb rw\n";
-        let found = points_in_kernel(mounts);
+        let found = Mounts::parse(mounts).of_the_kernel();
         let expected = ["/cgroup2", "/proc", "/srv/chroot/proc", "/srv/my groups", "/sys"];
         assert_eq!(found, expected.map(PathBuf::from));
-        assert_eq!(points_in_kernel(""), ["/proc", "/sys"].map(PathBuf::from), "where nothing is told");
+        assert_eq!(Mounts::parse("").of_the_kernel(), ["/proc", "/sys"].map(PathBuf::from), "where nothing is told");
     }
 }

@@ -14,37 +14,41 @@ use super::walls::NO_GROUP;
 
 pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Filters this thread and what it starts from now on. Answers for the network and for the group.
-pub(super) fn apply(network: Network, pgid: u32) -> (Layer, Layer) {
+/// Filters this thread and what it starts from now on, but for the last filter, which the caller installs or has its child
+/// install. Answers for the network and for the group.
+pub(super) fn apply_but_last(network: Network, pgid: u32) -> (Layer, Layer, Option<BpfProgram>) {
     let enforced = || Layer::Enforced { by: "seccomp".into() };
-    match install(network, pgid) {
-        Ok(()) => (if network == Network::Off { enforced() } else { Layer::NotAsked }, enforced()),
+    match install_but_last(network, pgid) {
+        Ok(last) => (if network == Network::Off { enforced() } else { Layer::NotAsked }, enforced(), Some(last)),
         Err(why) => {
             let network = if network == Network::Off { Layer::Missing { why: why.clone() } } else { Layer::NotAsked };
-            (network, Layer::Missing { why })
+            (network, Layer::Missing { why }, None)
         }
     }
 }
 
 /// Whether this kernel takes a filter. Filters the thread that asks.
 pub(super) fn supported() -> Result<(), String> {
-    install(Network::Off, 0)
+    install(&install_but_last(Network::Off, 0)?)
 }
 
-fn install(network: Network, pgid: u32) -> Result<(), String> {
+/// For this thread and what it starts from now on.
+pub(super) fn install(filter: &BpfProgram) -> Result<(), String> {
+    seccompiler::apply_filter(filter).map_err(|error| format!("the kernel refused the filter: {error}"))
+}
+
+/// Each filter has one answer; all are asked, and the strictest one counts. The last one holds the call by which a child
+/// begins in a control group.
+fn install_but_last(network: Network, pgid: u32) -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)
         .map_err(|_| format!("no filter is known for the processor {}", std::env::consts::ARCH))?;
-    // Each filter has one answer; all are asked, and the strictest one counts.
-    let refused = [
-        (libc::EACCES, sockets(network)),
-        (libc::EPERM, process_rules::refused(pgid)),
-        (libc::ENOSYS, Ok(process_rules::not_implemented(pgid == NO_GROUP))),
-    ];
-    let filters = refused.map(|(errno, rules)| compile(rules?, errno, arch));
-    for program in filters.into_iter().chain(process_rules::no_other_interface().map(Ok)) {
-        seccompiler::apply_filter(&program?).map_err(|error| format!("the kernel refused the filter: {error}"))?;
+    let refused = [(libc::EACCES, sockets(network)?), (libc::EPERM, process_rules::refused(pgid)?)];
+    let last = compile(process_rules::not_implemented(pgid == NO_GROUP), libc::ENOSYS, arch)?;
+    for (errno, rules) in refused {
+        install(&compile(rules, errno, arch)?)?;
     }
-    Ok(())
+    process_rules::no_other_interface().map_or(Ok(()), |filter| install(&filter))?;
+    Ok(last)
 }
 
 fn compile(rules: Rules, errno: i32, arch: TargetArch) -> Result<BpfProgram, String> {

@@ -1,16 +1,17 @@
 //! A contained program that goes on running and is spoken to by its pipes, such as a server of tools.
 
 use std::io::Write;
-use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
+use std::process::{ChildStdin, ChildStdout, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use maxim_bus::clock::Stopwatch;
-use maxim_bus::latch::{EffectKind, StopLatch};
+use maxim_bus::latch::{EffectKind, HeldFolder, StopLatch};
 use tokio::sync::oneshot;
 
-use super::capture::Reading;
+use super::capture::{Pace, Reading};
 use super::disk::{self, DiskWatch};
+use super::gate::Gate;
 use super::group::{Group, Remains};
 use super::{
     AFTER_THE_KILL, ChildSpec, ErrorKind, SandboxPolicy, SandboxReport, Scratch, ToolFailure, Waiting, no_thread,
@@ -45,7 +46,14 @@ enum News {
 }
 
 /// Waits for the end. A program that runs for months writes much; it may write so much within a minute.
-fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32, mark: &str) -> News {
+fn wait(
+    news: &Receiver<News>,
+    mut disk: DiskWatch,
+    group: &Group<'_>,
+    gate: u32,
+    mark: &str,
+    own: Option<&HeldFolder>,
+) -> News {
     let mut watch = Stopwatch::start();
     loop {
         match news.recv_timeout(disk::OFTEN) {
@@ -54,6 +62,7 @@ fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32
             Err(RecvTimeoutError::Timeout) => {}
         }
         group.tidy(gate);
+        tell_restored(own.map(HeldFolder::restore));
         if let Some(why) = disk.look(group.id(), mark) {
             return News::Filled(why);
         }
@@ -61,6 +70,13 @@ fn wait(news: &Receiver<News>, mut disk: DiskWatch, group: &Group<'_>, gate: u32
             disk.again();
             watch = Stopwatch::start();
         }
+    }
+}
+
+/// Of a folder of the agent's own whose modes were changed.
+fn tell_restored(restored: Option<Vec<String>>) {
+    if let Some(restored) = restored.filter(|restored| !restored.is_empty()) {
+        tracing::warn!(restored = restored.join("; "), "the agent's own folder was changed while a server ran");
     }
 }
 
@@ -73,7 +89,8 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Starts a program. `spec.stdin` and `spec.deadline` mean nothing here: it runs until it is ended.
+/// Starts a program. `spec.stdin` and `spec.deadline` mean nothing here: it runs until it is ended. Its standard error is read
+/// as fast as `pace` lets it be.
 ///
 /// # Errors
 /// The latch is raised, the program can't be started, or its sandbox isn't whole and the policy refuses that.
@@ -81,6 +98,7 @@ pub fn serve(
     spec: &ChildSpec,
     policy: &SandboxPolicy,
     latch: &StopLatch,
+    pace: Pace,
 ) -> Result<(ChildStdin, ChildStdout, Running), ToolFailure> {
     let (say, news) = mpsc::channel();
     let (say_started, started) = mpsc::channel();
@@ -99,7 +117,7 @@ pub fn serve(
         let ended = move |status| drop(say.send(News::Ended(status)));
         let begun = wait_at_gate(&spec, &policy, &mut group, &scratch, ended).and_then(|mut waiting| {
             let keeper = waiting.keeper.take();
-            Ok((let_go(&spec, waiting, &group)?, keeper))
+            Ok((let_go(&spec, waiting, &group, pace)?, keeper))
         });
         let ((pipes, stderr, hand_over, child), _keeper) = match begun {
             Ok(begun) => begun,
@@ -110,7 +128,7 @@ pub fn serve(
         let _ = say_started.send(Ok(pipes));
         let mark = scratch.mark();
         let disk = DiskWatch::begin(&scratch.and(&spec.writable), policy.limits.disk_bytes);
-        let first = wait(&news, disk, &group, gate, &mark);
+        let first = wait(&news, disk, &group, gate, &mark, latch.folder());
         let strays = group.strays(&group.members(&mark));
         group.kill();
         let how = match (group.was_stopped(), first) {
@@ -122,6 +140,7 @@ pub fn serve(
         };
         let (said, _) = stderr.finish(AFTER_THE_KILL);
         let Remains { strays, living } = group.end(&mark, strays, AFTER_THE_KILL);
+        tell_restored(latch.folder().map(HeldFolder::restore_all));
         if !strays.is_empty() {
             let strays = processes::in_words(&strays);
             tracing::warn!(program = spec.program, strays, "processes of a server had left their group and were ended");
@@ -146,9 +165,10 @@ fn let_go(
     spec: &ChildSpec,
     waiting: Waiting,
     group: &Group<'_>,
-) -> Result<(Pipes, Reading, Sender<Child>, Child), ToolFailure> {
+    pace: Pace,
+) -> Result<(Pipes, Reading, Sender<Gate>, Gate), ToolFailure> {
     let Waiting { mut child, report, hand_over, .. } = waiting;
-    let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
+    let stderr = Reading::paced(child.stderr.take(), spec.output_cap, pace)?;
     if group.was_stopped() {
         group.kill();
         let _ = child.wait();

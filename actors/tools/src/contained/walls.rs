@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use seccompiler::BpfProgram;
 use serde::{Deserialize, Serialize};
 
 use super::grants::{self, Granted, Mounted, TooMany};
@@ -107,10 +108,20 @@ impl Walls {
 
     /// For this thread and what it starts from now on; they can't be taken down again.
     pub(super) fn raise(&self) -> Held {
+        let (held, last) = self.raise_but_last();
+        match last.map_or(Ok(()), |last| seccomp_layer::install(&last)) {
+            Ok(()) => held,
+            Err(why) => Held { group: Layer::Missing { why }, ..held },
+        }
+    }
+
+    /// The same without the last filter, which refuses the call by which a child begins in a control group: the child has to
+    /// install it.
+    pub(super) fn raise_but_last(&self) -> (Held, Option<BpfProgram>) {
         // Landlock first: the filter must not stand in the way of its system calls.
         let (files, signals) = landlock_layer::apply(self);
-        let (network, group) = seccomp_layer::apply(self.network, self.group);
-        Held { files, signals, network, group }
+        let (network, group, last) = seccomp_layer::apply_but_last(self.network, self.group);
+        (Held { files, signals, network, group }, last)
     }
 
     /// What would hold: they are raised on a thread that ends.

@@ -1,5 +1,6 @@
 //! Words why something was not done, and the small coin of talk.
 
+use maxim_bus::latch::StopDetail;
 use maxim_bus::signals::grants::AlwaysOffer;
 use serde_json::Value;
 
@@ -81,7 +82,7 @@ pub fn which(open: &[(String, Step)]) -> String {
 
 /// `why` and `by` come from the latch.
 pub fn stopped(why: &str, by: &str) -> String {
-    let by = if by.is_empty() || why.contains(by) { String::new() } else { format!(", by {by}") };
+    let by = if by.is_empty() || why.contains(by) { String::new() } else { format!(", by {}", StopDetail::who(by)) };
     format!(
         "I am stopped ({why}{by}), so I did nothing. What you wrote is recorded and won't be done later. To go on: maxim reset, then maxim resume"
     )

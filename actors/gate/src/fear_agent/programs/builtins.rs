@@ -71,6 +71,7 @@ fn declared(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         if value.starts_with('(') && substitutes(value) {
             walker.once_more(value);
         }
+        walker.traces_setting(name, value, None);
         walker.assign(name, value.to_owned());
         judge_environment(walker, &[(name.to_owned(), value.to_owned())]);
     }
@@ -91,7 +92,9 @@ fn filled(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         parsed.operands.iter().map(String::as_str).chain(parsed.values(&["a"])).map(str::to_owned).collect();
     let names = if names.is_empty() { vec![String::from("REPLY")] } else { names };
     for name in names {
-        walker.assign(&name, text.map_or_else(|| UNKNOWN.to_string(), |text| text.trim_end().to_owned()));
+        let value = text.map_or_else(|| UNKNOWN.to_string(), |text| text.trim_end().to_owned());
+        walker.traces_setting(&name, &value, Some(&call.stdin));
+        walker.assign(&name, value);
     }
     Stream::of("")
 }

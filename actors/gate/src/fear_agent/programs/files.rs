@@ -179,7 +179,7 @@ fn split(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream::of("")
 }
 
-fn sets_id(mode: &str) -> bool {
+pub(super) fn sets_id(mode: &str) -> bool {
     let digits = mode.trim_start_matches('0');
     (mode.contains('s') && mode.contains(['+', '=']))
         || (digits.len() == 4 && digits.starts_with(['2', '4', '6', '7']) && digits.chars().all(|c| c.is_digit(8)))
@@ -344,15 +344,22 @@ pub(super) fn run_on(walker: &mut Walker, command: Vec<String>, item: &str) {
         .into_iter()
         .map(|word| {
             if word == "{}" {
-                item.to_owned()
-            } else if word.contains("{}") && word.contains(' ') {
-                word.replace("{}", "${_item}")
-            } else {
-                word.replace("{}", item)
+                walker.notes_unknown(item);
+                return item.to_owned();
             }
+            let replaced = match word.contains(' ') {
+                true => word.replace("{}", "${_item}"),
+                false => word.replace("{}", item),
+            };
+            // What a file is called, or a line says, is for whoever made it to choose.
+            if replaced != word {
+                walker.notes_unknown(&replaced);
+            }
+            replaced
         })
         .collect();
     walker.apart(|walker| {
+        walker.traces_setting("_item", item, Some(&Stream::unknown()));
         walker.variables.insert(String::from("_item"), item.to_owned());
         walker.words(words, Stream::unknown());
     });

@@ -51,7 +51,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         "make gmake cmake ninja meson scons bazel buck gradle gradlew mvn mvnw ant sbt lein rake grunt gulp webpack vite rollup esbuild parcel turbo nx lerna tox nox pytest py.test jest mocha vitest ava karma phpunit rspec ctest cabal stack dune zig xcodebuild swift dotnet msbuild mix rebar3 \
         configure autoreconf automake autoconf libtool pre-commit cypress playwright invoke just task earthly hugo jekyll mkdocs sphinx-build next nuxt ng vue gatsby expo flutter dart storybook tsup cargo npm pnpm yarn npx pnpx bunx pip pipx uv uvx poetry pdm hatch rye pipenv pixi devbox conda mamba micromamba \
         rustup go gem bundle bundler composer luarocks cpan cpanm nvm fnm volta asdf mise pyenv rbenv sdk sdkman corepack twine opam nimble vcpkg conan helmfile virtualenv venv ghcup pear pecl raco shards spack easy_install setup.py wasm-pack trunk",
-        "f,file,makefile=R C,directory=V D=V eval=X j,jobs=V n,dry-run,just-print prefix=W manifest-path=R",
+        "f,file,makefile=R C,directory=V D=V eval=X j,jobs=V n,dry-run,just-print,recon q,question prefix=W manifest-path=R",
         Custom(build),
     ),
     program("java", "!jar=R cp,classpath=V D=V X=V", Asks(rules::RUN_CODE, "runs a program")),
@@ -133,6 +133,15 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let language = language(&call.name);
     let sources: Vec<String> =
         parsed.options.iter().filter(|(_, _, role)| *role == 'S').filter_map(|(_, value, _)| value.clone()).collect();
+    if tells_version(call) {
+        return Stream::unknown();
+    }
+    if let Some(files) = checked_only(call) {
+        for path in &files {
+            walker.read(path, By::Shell);
+        }
+        return Stream::unknown();
+    }
     if language == Language::Perl {
         perl_modules(walker, parsed);
     }
@@ -177,6 +186,35 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         _ => code_stream(walker, language, &call.stdin),
     }
     Stream::unknown()
+}
+
+/// Whether it tells its version and ends. `python -v` goes on.
+fn tells_version(call: &Call) -> bool {
+    let [only] = call.args.as_slice() else { return false };
+    match call.name.as_str() {
+        name if name.contains("py") => matches!(only.as_str(), "-V" | "-VV"),
+        "deno" => only == "-V",
+        "node" | "nodejs" | "bun" | "ruby" | "jruby" | "perl" | "php" | "lua" | "luajit" => only == "-v",
+        _ => false,
+    }
+}
+
+/// The files of which only the syntax is looked at: nothing of them runs, and no option loads something else. Perl runs what
+/// stands in `BEGIN`, so it is none of these.
+pub(in super::super) fn checked_only(call: &Call) -> Option<Vec<String>> {
+    let (checks, also): (&[&str], &[&str]) = match call.name.as_str() {
+        "node" | "nodejs" => (&["-c", "--check"], &["--no-warnings"]),
+        "ruby" | "jruby" => (&["-c", "-wc", "-cw"], &["-w"]),
+        "php" => (&["-l", "--syntax-check"], &["-n"]),
+        _ => return None,
+    };
+    // What stands behind the file is for the program.
+    let end = call.args.iter().position(|arg| !arg.starts_with('-')).unwrap_or(call.args.len());
+    let (options, files) = call.args.split_at(end);
+    let is_check = options.iter().any(|arg| checks.contains(&arg.as_str()));
+    let is_known = options.iter().all(|arg| checks.contains(&arg.as_str()) || also.contains(&arg.as_str()));
+    (is_check && is_known && !files.is_empty() && files.iter().all(|file| !file.starts_with('-')))
+        .then(|| files.to_vec())
 }
 
 fn code_stream(walker: &mut Walker, language: Language, stream: &Stream) {
@@ -278,6 +316,13 @@ fn python_module(walker: &mut Walker, call: &Call, parsed: &Parsed, module: &str
     match module {
         "json.tool" | "this" | "calendar" | "base64" | "tokenize" | "ast" | "dis" | "pyclbr" | "site" | "platform"
         | "sysconfig" | "gzip" | "py_compile" | "compileall" | "tabnanny" => {
+            for path in &parsed.operands {
+                walker.read(path, By::Shell);
+            }
+        }
+        "zipfile" | "tarfile"
+            if call.args.iter().any(|arg| matches!(arg.as_str(), "-l" | "--list" | "-t" | "--test")) =>
+        {
             for path in &parsed.operands {
                 walker.read(path, By::Shell);
             }
@@ -455,7 +500,10 @@ fn build(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         let at = call.args.iter().position(|arg| arg == "-E").unwrap_or(0);
         return cmake_tool(walker, call, &call.args[at + 1..]);
     }
-    let dry = parsed.has(&["n"]) && matches!(call.name.as_str(), "make" | "gmake" | "ninja" | "just");
+    let is_make = matches!(call.name.as_str(), "make" | "gmake");
+    let dry = (parsed.has(&["n"]) && (is_make || matches!(call.name.as_str(), "ninja" | "just")))
+        || (parsed.has(&["q"]) && is_make)
+        || matches!((call.name.as_str(), call.args.as_slice()), ("mvn" | "gradle", [only]) if only == "-v");
     if !dry {
         walker.findings.ask(rule.0, format!("{} {subcommand}: {}", call.name, rule.1));
     }

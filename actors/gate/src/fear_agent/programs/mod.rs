@@ -22,7 +22,9 @@ mod vcs;
 mod wrappers;
 
 pub(super) use environment::{judge_environment, judge_own_environment};
+pub(super) use interpreters::checked_only;
 
+use super::computed;
 use super::effects::By;
 use super::endless;
 use super::options::{self, Parsed};
@@ -111,6 +113,29 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
         loose_arguments(walker, &call.args);
         return Stream::unknown();
     }
+    let before = walker.findings.about_hit(hit(walker, call));
+    let out = judge_program(walker, call);
+    walker.findings.about_hit_again(before);
+    let is_plain = computed::gives_plain(call);
+    Stream { is_plain, ..out }
+}
+
+/// The wall of the sandbox that would refuse this program whatever a person says.
+fn hit(walker: &Walker, call: &Call) -> Option<tables::Hit> {
+    let (folder, name) = call.name.rsplit_once('/').unwrap_or(("", &call.name));
+    if walker.findings.elsewhere || !(folder.is_empty() || SYSTEM_FOLDERS.contains(&folder)) {
+        return None;
+    }
+    tables::refused(&tables::Refusable {
+        program: name,
+        args: &call.args,
+        sets_id: files::sets_id,
+        has_others: walker.starts_others || walker.findings.has_open_question(),
+    })
+}
+
+fn judge_program(walker: &mut Walker, call: &Call) -> Stream {
+    let typed = call.name.as_str();
     let (folder, name) = typed.rsplit_once('/').unwrap_or(("", typed));
     if !folder.is_empty() && !SYSTEM_FOLDERS.contains(&folder) {
         walker.run_file(typed);

@@ -12,6 +12,9 @@ struct Program {
 
 /// What isn't well-formed is left at the place where sed would refuse the whole of it.
 pub(super) fn judge(walker: &mut Walker, text: &str) {
+    if walker.is_computed(text) {
+        walker.findings.ask(rules::RUN_CODE, "a part of the sed script is known only when it runs");
+    }
     let computed = if text.contains(UNKNOWN) { walker.fixes_named() } else { Default::default() };
     for text in std::iter::once(text.to_owned())
         .chain(computed.into_iter().map(|known| text.replace(UNKNOWN, known.trim_end_matches('\n'))))

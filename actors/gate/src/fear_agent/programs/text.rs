@@ -270,7 +270,9 @@ fn printf(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let out =
         Stream { decoded: format.contains("\\x") || format.contains("\\0"), ..Stream::of(content::unescaped(&text)) };
     if let Some(name) = variable {
-        walker.assign(&name, out.text.clone().unwrap_or_default());
+        let value = out.text.clone().unwrap_or_default();
+        walker.traces_setting(&name, &value, None);
+        walker.assign(&name, value);
     }
     out
 }

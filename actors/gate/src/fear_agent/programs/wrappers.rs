@@ -308,6 +308,7 @@ fn parallel(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
                 _ => format!("{source} ${{_item}}"),
             };
             walker.apart(|walker| {
+                walker.traces_setting("_item", &value, Some(&Stream::unknown()));
                 walker.variables.insert(String::from("_item"), value.clone());
                 walker.script(&source, &Stream::default());
             });
@@ -388,15 +389,24 @@ pub(super) fn remote(walker: &mut Walker, call: &Call) {
 pub(super) fn within(walker: &mut Walker, words: Vec<String>) {
     let name = words.first().map_or("", String::as_str);
     if find_like(name.rsplit('/').next().unwrap_or(name)).is_some() {
-        walker.apart(|walker| walker.words(words, Stream::default()));
+        behind_other_walls(walker, |walker| {
+            walker.words(words, Stream::default());
+        });
     }
+}
+
+/// What runs in a container or on another machine isn't held by this sandbox.
+fn behind_other_walls(walker: &mut Walker, run: impl FnOnce(&mut Walker)) {
+    let around = std::mem::replace(&mut walker.findings.elsewhere, true);
+    walker.apart(run);
+    walker.findings.elsewhere = around;
 }
 
 /// A wrapper of the shell's own kind: `ssh host command` and `docker exec` hand a command to another machine.
 pub(super) fn elsewhere(walker: &mut Walker, words: Vec<String>) {
     let source = words.join(" ");
     if !source.is_empty() {
-        walker.apart(|walker| {
+        behind_other_walls(walker, |walker| {
             interpreters::run_stream(walker, &Stream::of(source));
         });
     }

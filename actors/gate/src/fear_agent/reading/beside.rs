@@ -72,7 +72,7 @@ fn judge_found(walker: &mut Walker, call: &Call, judged: &'static str, files: &[
             continue;
         }
         if kind == "python-names" {
-            if let Some(module) = shadowed(&file.path, call) {
+            if let Some(module) = shadowed(&file.path, &imported(call)) {
                 ask(walker, format!("{} would be run in place of Python's own {module}", file.path));
             }
             continue;
@@ -112,19 +112,50 @@ fn looks_beside(call: &Call, parsed: &Parsed) -> bool {
 }
 
 /// The module that a file beside the program would be taken for.
-fn shadowed<'a>(path: &'a str, call: &Call) -> Option<&'a str> {
+fn shadowed<'a>(path: &'a str, imported: &[String]) -> Option<&'a str> {
     static MODULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         let lines = include_str!("python_modules.txt").lines().filter(|line| !line.starts_with('#'));
         lines.flat_map(str::split_ascii_whitespace).collect()
     });
     let path = path.strip_suffix("/__init__.py").unwrap_or(path);
     let name = path.rsplit('/').next()?.split('.').next()?;
-    let is_imported = call.args.iter().any(|arg| {
-        let words: Vec<&str> = arg.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        words.first() == Some(&name)
-            || words.windows(2).any(|pair| matches!(pair[0], "import" | "from") && pair[1] == name)
-    });
-    (MODULES.contains(&name) || is_imported).then_some(name)
+    (MODULES.contains(&name) || imported.iter().any(|module| module == name)).then_some(name)
+}
+
+/// The modules that a call names: the one of `-m`, and those that code on the command line or by standard input imports. A file
+/// that is only looked at (`-m py_compile d.py`) is none.
+fn imported(call: &Call) -> Vec<String> {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let mut modules = Vec::new();
+    let mut code: Vec<&str> = call.stdin.text.as_deref().into_iter().collect();
+    let mut args = call.args.iter();
+    while let Some(arg) = args.next() {
+        let letters = arg.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
+        let Some(at) = letters.find(['m', 'c']) else { continue };
+        let attached = &letters[at + 1..];
+        let value = if attached.is_empty() { args.next().map_or("", String::as_str) } else { attached };
+        match &letters[at..=at] {
+            "m" => modules.extend(words(value).into_iter().next()),
+            _ => code.push(value),
+        }
+        break;
+    }
+    for text in code {
+        // `import a, b as c`: each word behind it may be one.
+        for statement in text.split([';', '\n']) {
+            let words = words(statement);
+            let from = words
+                .iter()
+                .position(|word| matches!(word.as_str(), "import" | "from" | "__import__" | "import_module"));
+            modules.extend(from.into_iter().flat_map(|at| words[at + 1..].to_vec()));
+        }
+    }
+    modules
 }
 
 /// Whether a line of a configuration file sets this key (to a path, where only that matters).
@@ -211,11 +242,19 @@ mod tests {
             stdin: Stream::default(),
         };
         let json_tool = call(&["-m", "json.tool", "x.json"]);
-        assert_eq!(shadowed("/w/json.py", &json_tool), Some("json"));
-        assert_eq!(shadowed("/w/argparse/__init__.py", &json_tool), Some("argparse"));
-        assert_eq!(shadowed("/w/re.cpython-312.so", &json_tool), Some("re"));
-        assert_eq!(shadowed("/w/main.py", &json_tool), None);
-        assert_eq!(shadowed("/w/numpy.py", &call(&["-c", "import numpy as np"])), Some("numpy"));
+        let shadows = |path, call: &Call| shadowed(path, &imported(call)).map(str::to_owned);
+        assert_eq!(shadows("/w/json.py", &json_tool).as_deref(), Some("json"));
+        assert_eq!(shadows("/w/argparse/__init__.py", &json_tool).as_deref(), Some("argparse"));
+        assert_eq!(shadows("/w/re.cpython-312.so", &json_tool).as_deref(), Some("re"));
+        assert_eq!(shadows("/w/main.py", &json_tool), None);
+        assert_eq!(shadows("/w/numpy.py", &call(&["-c", "import numpy as np"])).as_deref(), Some("numpy"));
+        assert_eq!(shadows("/w/mine.py", &call(&["-c", "import sys, mine"])).as_deref(), Some("mine"));
+        assert_eq!(shadows("/w/mine.py", &call(&["-Bc", "import mine"])).as_deref(), Some("mine"));
+        assert_eq!(shadows("/w/mine.py", &call(&["-m", "mine.sub"])).as_deref(), Some("mine"));
+        // What is only looked at is run by nobody.
+        for looked in [["-m", "py_compile", "d.py"], ["-m", "tokenize", "d.py"], ["-m", "json.tool", "d.json"]] {
+            assert_eq!(shadows("/w/d.py", &call(&looked)), None, "{looked:?}");
+        }
     }
 
     #[test]

@@ -24,9 +24,9 @@ const READING: SignedDuration = SignedDuration::from_millis(500);
 /// How long a fingerprint may take: at most 50 MB are digested.
 const FIXING: SignedDuration = SignedDuration::from_secs(5);
 /// Readings of one call, each of what the texts before it name; what is deeper is not read.
-const ROUNDS: u8 = 6;
+pub(super) const ROUNDS: u8 = 6;
 /// Files that one call reads, all together.
-const READ: usize = 64;
+pub(super) const READ: usize = 64;
 /// Walks over what is given up, until nothing new is wanted.
 const GIVEN_UP: usize = 8;
 

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::super::options::Parsed;
 use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
-use super::super::verdict::rules;
+use super::super::verdict::{Findings, Verdict, rules};
+use super::super::{Mode, Setting};
 use super::Text;
 
 /// Recipes that are looked at, at most.
@@ -51,6 +52,8 @@ pub(in super::super) fn judge_words(walker: &mut Walker, call: &Call, parsed: &P
     for text in texts {
         if let Some(told) = runs_while_read(&text) {
             walker.findings.ask(rules::BUILD, format!("what make is told {told}"));
+        } else if walker.is_computed(&text) {
+            walker.findings.ask(rules::BUILD, "what make is told is known only when it runs");
         }
         judge_reading(walker, &text);
     }
@@ -79,10 +82,10 @@ pub(super) fn runs_while_read(text: &str) -> Option<String> {
         let recipe = bare.trim_start_matches(['@', '-', ' ']);
         let behind =
             |mark: char| line.split_once(mark).map_or("", |(_, rest)| rest.trim_start_matches(['@', '-', ' ', '\t']));
-        let told = if shell_calls(line).next().is_some() {
-            "runs a command by $(shell …)"
+        let told = if shell_calls(line).any(|command| is_open(&command)) {
+            "runs a command by $(shell …) that it puts together"
         } else if !line.starts_with('\t')
-            && line.split_once("!=").is_some_and(|(name, _)| !name.contains([':', '"', '$']))
+            && line.split_once("!=").is_some_and(|(name, command)| !name.contains([':', '"', '$']) && is_open(command))
         {
             "runs a command by !="
         } else if recipe.starts_with('+') || (!line.starts_with('\t') && behind(';').starts_with('+')) {
@@ -146,19 +149,53 @@ fn shell_calls(text: &str) -> impl Iterator<Item = String> + '_ {
     )
 }
 
+/// Whether make puts a command together: it holds a variable or a function of make.
+fn is_open(command: &str) -> bool {
+    command.replace("$$", "").contains('$')
+}
+
+/// Whether a command would be free where nothing may be changed. Files that it would run are judged where it is walked.
+fn only_looks(walker: &Walker, command: &str) -> bool {
+    let setting = Setting { mode: Mode::Passive, ..walker.setting.clone() };
+    let mut findings = Findings::new(Mode::Passive);
+    let mut inner = Walker::new(&setting, &mut findings);
+    inner.cwd.clone_from(&walker.cwd);
+    inner.script(&as_shell(command), &Stream::default());
+    findings.verdict() == Verdict::Allow
+}
+
+/// Whether a makefile sets what decides which programs its commands are.
+fn sets_surroundings(text: &str) -> bool {
+    const NAMES: &str = "PATH SHELL .SHELLFLAGS ENV BASH_ENV HOME IFS CDPATH";
+    const STARTS: [&str; 8] = ["LD_", "GIT_", "PYTHON", "PERL", "NODE_", "RUBY", "BASH_FUNC", "XDG_"];
+    text.lines().any(|line| {
+        let bare = line.trim_start().trim_start_matches("override ").trim_start_matches("export ");
+        let name = bare.trim_start().split([' ', '\t', '=', ':', '?', '+', '!']).next().unwrap_or_default();
+        let is_set = bare[bare.find(name).unwrap_or(0)..].contains('=') || bare.starts_with("define ");
+        is_set && (NAMES.split(' ').any(|known| known == name) || STARTS.iter().any(|start| name.starts_with(start)))
+    })
+}
+
 fn judge_reading(walker: &mut Walker, text: &str) {
+    let changes_surroundings = sets_surroundings(text);
     for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
         for path in written(line) {
             walker.write(&path);
         }
         for command in shell_calls(line) {
-            walker.findings.ask(rules::BUILD, "the makefile runs a command while it is read");
+            // A command that stands there whole and only looks is as good as on a command line.
+            if changes_surroundings || is_open(&command) || !only_looks(walker, &command) {
+                walker.findings.ask(rules::BUILD, "the makefile runs a command while it is read");
+            }
             walker.apart(|walker| walker.script(&as_shell(&command), &Stream::default()));
         }
         if line.starts_with('\t') {
             continue;
         }
         if let Some((_, command)) = line.split_once("!=") {
+            if changes_surroundings || !only_looks(walker, command) {
+                walker.findings.ask(rules::BUILD, "the makefile runs a command while it is read");
+            }
             walker.apart(|walker| walker.script(&as_shell(command), &Stream::default()));
         }
         let bare = line.trim_start().trim_start_matches('-');
@@ -274,8 +311,8 @@ mod tests {
     #[test]
     fn what_runs_although_nothing_is_made_is_seen() {
         for text in [
-            "X := $(shell id)",
-            "X != id",
+            "X := $(shell $(C))",
+            "X != $(C)",
             "all:\n\t+echo x",
             "all:\n\t$(MAKE) -C sub",
             "-include gen.mk",

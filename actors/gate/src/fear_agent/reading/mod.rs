@@ -13,6 +13,7 @@
 //! ```
 
 mod beside;
+mod checking;
 mod flow;
 mod git;
 mod makefile;
@@ -21,6 +22,7 @@ mod programs;
 use maxim_bus::signals::program_files::{Found, ProgramFile, Wanted};
 use serde::{Deserialize, Serialize};
 
+pub use checking::{Checked, check};
 pub use flow::Files;
 pub(super) use flow::{Judged, Wait};
 pub(super) use makefile::judge_words as judge_make_words;
@@ -173,15 +175,18 @@ impl Walker<'_> {
         known.collect()
     }
 
-    /// A program text of which a part isn't known. Where that part would be a statement of its own a person is asked; the
-    /// texts of the files that were read are put in its place to be judged as well. Returns these.
+    /// A program text of which a part isn't known. Where that part would be a statement of its own, or is what only a run can
+    /// tell, a person is asked; the texts of the files that were read are put in its place to be judged as well. Returns these.
     pub(super) fn computed_text(&mut self, program: &str, text: &str) -> Vec<String> {
-        if !text.contains(UNKNOWN) {
+        if !text.contains(UNKNOWN) && !self.is_computed(text) {
             return Vec::new();
         }
         let known = self.fixes_named();
-        if is_unknown_statement(text) {
+        if is_unknown_statement(text) || self.is_computed(text) {
             self.findings.ask(rules::RUN_CODE, format!("what {program} is told to do is known only when it runs"));
+        }
+        if !text.contains(UNKNOWN) {
+            return Vec::new();
         }
         known.into_iter().map(|known| text.replace(UNKNOWN, known.trim_end_matches('\n'))).collect()
     }

@@ -6,6 +6,7 @@ use super::super::code::{self, Language};
 use super::super::effects::By;
 use super::super::options::Parsed;
 use super::super::paths::UNKNOWN;
+use super::super::programs::checked_only;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::{Text, beside, git, makefile};
@@ -90,7 +91,7 @@ pub(in super::super) fn judge_programs(walker: &mut Walker, call: &Call, parsed:
                 judge_files(walker, call, row, names, &values);
             }
             Source::FirstOperand => {
-                let is_inline = has_inline(parsed) || only_checks(row, parsed);
+                let is_inline = has_inline(parsed) || only_checks(row, parsed) || checked_only(call).is_some();
                 if let Some(path) = parsed.operands.first().filter(|_| !is_inline) {
                     judge_files(walker, call, row, &[], std::slice::from_ref(path));
                 }

@@ -1,16 +1,18 @@
 //! What options do, as data files that a reviewer reads beside the code: `wrappers.tsv` (programs that run another one),
 //! `options.tsv` (options of known programs that name a program, a file or code), `words.tsv` (words that are only talk), `reach.tsv` (how far a grant may
-//! reach). Each is
+//! reach), `walls.tsv` (what the sandbox refuses in any case). Each is
 //! read once, and what it says never changes.
 
 mod options;
 mod reach;
 mod text;
+mod walls;
 mod wrappers;
 
 pub(super) use options::{asked, options_of, setting};
 pub(super) use reach::{Reach, reach};
 pub(super) use text::{Talk, talk_of, text_options};
+pub(super) use walls::{Hit, Refusable, Wall, refused};
 pub(super) use wrappers::{Effect, Opened, Runs, Wrapper, wrapper};
 
 #[cfg(test)]

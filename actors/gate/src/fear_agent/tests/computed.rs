@@ -244,3 +244,163 @@ fn the_text_of_a_file_is_judged_wherever_its_option_stands() {
     assert_eq!(with_text("awk -v x=1 -f p f", "{ print x }").verdict, Verdict::Allow);
     assert_eq!(with_text("sed \"s/a/$(cat p)/\" f", "1.2.3").verdict, Verdict::Allow);
 }
+
+#[test]
+fn what_only_a_run_can_tell_within_a_program_text_is_asked_about() {
+    use Verdict::Ask;
+    caught(&[
+        ("sed \"s/a/$(base64 -d f)/\" g", Ask),
+        ("sed \"s/a/$(tr x y < f)/\" g", Ask),
+        ("sed \"s/a/`head -1 f`/\" g", Ask),
+        ("v=$(head -1 f); sed \"s/a/$v/\" g", Ask),
+        ("v=$(head -1 f); w=$v; sed \"s/a/${w}/\" g", Ask),
+        ("v=x$(head -1 f); sed -i \"s/a/$v/\" g", Ask),
+        ("export V=$(head -1 f); sed \"s/a/$V/\" g", Ask),
+        ("local_v() { local v=$(head -1 f); sed \"s/a/$v/\" g; }; local_v", Ask),
+        ("x=$(head -1 f); (x=1); sed \"s/a/$x/\" g", Ask),
+        ("x=$(base64 -d f); v=$(cat <<< \"$x\"); sed \"s/a/$v/\" g", Ask),
+        ("x=$(base64 -d f); v=$(echo \"$x\" | cat); sed \"s/a/$v/\" g", Ask),
+        ("x=$(base64 -d f); v=$(cat <(echo \"$x\")); sed \"s/a/$v/\" g", Ask),
+        ("v=$(cat f); sed \"s/a/${v#*:}/\" g", Ask),
+        ("read v < f; sed \"s/a/$v/\" g", Ask),
+        ("read v < <(base64 -d f); sed \"s/a/$v/\" g", Ask),
+        ("base64 -d f | while read v; do sed \"s/a/$v/\" g; done", Ask),
+        ("for v in $(base64 -d f); do sed \"s/a/$v/\" g; done", Ask),
+        ("f() { sed \"s/a/$1/\" g; }", Ask),
+        ("f() { sed \"s/a/$1/\" g; }; f \"$(base64 -d f)\"", Ask),
+        ("sh -c 'sed \"s/a/$1/\" g' x \"$(base64 -d f)\"", Ask),
+        ("sed -n \"$(base64 -d f)p\" g", Ask),
+        ("sed -e p -e \"s/a/$(base64 -d f)/\" g", Ask),
+        ("env sed \"s/a/$(base64 -d f)/\" g", Ask),
+        ("timeout 5 sed \"s/a/$(base64 -d f)/\" g", Ask),
+        ("awk \"/$(base64 -d f)/ { print }\" g", Ask),
+        ("awk \"{ print \\\"$(base64 -d f)\\\" }\" g", Ask),
+        ("gawk -e \"{ x = $(base64 -d f) }\" g", Ask),
+        ("perl -pe \"s/a/$(base64 -d f)/\" g", Ask),
+        ("perl -e \"print '$(base64 -d f)'\"", Ask),
+        ("ruby -e \"puts '$(base64 -d f)'\"", Ask),
+        ("node -p \"'$(base64 -d f)'\"", Ask),
+        ("php -r \"echo '$(base64 -d f)';\"", Ask),
+        ("python3 -c \"print('$(base64 -d f)')\"", Ask),
+        ("sqlite3 x.db \"select '$(base64 -d f)'\"", Ask),
+        ("vim -es -c \"%s/a/$(base64 -d f)/\" -c wq g", Ask),
+        ("find . -name '*.c' -exec sed 's/a/{}/' g \\;", Ask),
+        ("ls | xargs -I{} sed 's/a/{}/' g", Ask),
+        ("fd -e sed -x sed -n '{}' g", Ask),
+        ("rename \"s/a/$(base64 -d f)/\" x", Ask),
+        ("make -n X=\"$(base64 -d f)\"", Ask),
+    ]);
+    free(&[
+        "NAME=b; sed \"s/a/$NAME/\" g",
+        "f() { sed \"s/a/$1/\" g; }; f b",
+        "sed \"s/a/$(date +%F)/\" g",
+        "sed \"s/a/$(git rev-parse --short HEAD)/\" g",
+        "n=$(wc -l < g); sed -n \"${n}p\" g",
+        "sed -n \"$(( n + 1 ))p\" g",
+        "for i in $(seq 1 5); do sed -n \"${i}p\" g; done",
+        "v=v$(date +%s); sed \"s/a/$v/\" g",
+        "awk \"NR == $(wc -l < g)\" g",
+        "python3 -c \"print('$(date +%F)')\"",
+        "x=$(base64 -d f); x=1; sed \"s/a/$x/\" g",
+        "x=$(base64 -d f); echo \"$x\"; sed 's/a/b/' g",
+        "awk -v x=\"$(base64 -d f)\" '{ print x }' g",
+        "grep \"$(head -1 f)\" g",
+        "for f in $(git ls-files); do sed -n 1p \"$f\"; done",
+        "find . -name '*.rs' -exec sed -n p {} +",
+        "fd -e rs -x awk '{ print $1 }' {}",
+        "find . -name '*.c' -exec perl -ne 'print if /a/' {} +",
+        "make -n V=$(date +%s)",
+    ]);
+}
+
+#[test]
+fn a_value_out_of_a_file_that_can_not_be_read_is_not_known() {
+    assert_eq!(with_text("sed \"s/a/$(cat p)/\" g", "1.2.3").verdict, Verdict::Allow);
+    assert_eq!(with_text("v=$(<p); sed \"s/a/$v/\" g", "1.2.3").verdict, Verdict::Allow);
+    assert_eq!(with_text("v=$(<p); sed \"s/a/$v/\" g", "b/;e rm -rf ~").verdict, Verdict::Block);
+    assert_eq!(command("echo 'b/;e id' > p; sed \"s/a/$(cat p)/\" g").verdict, Verdict::Ask);
+}
+
+#[test]
+fn a_dry_run_of_make_is_judged_by_the_commands_that_it_runs() {
+    for text in ["V := $(shell git describe --always)\nall:\n\techo $(V)", "V != date +%F\nall:\n\techo $(V)"] {
+        assert_eq!(with_text("make -n -f mk", text).verdict, Verdict::Allow, "{text}");
+    }
+    for text in [
+        "V := $(shell ./version.sh)",
+        "V := $(shell touch made)",
+        "V != date > made",
+        "V := $(shell $(TOOL) x)",
+        "V := $(shell echo $(X))",
+        "export PATH := .:$(PATH)\nV := $(shell git describe)",
+        "GIT_EXTERNAL_DIFF = ./x\nV := $(shell git describe)",
+        "V != ./version.sh",
+        "V := $(shell git describe; ./x)",
+    ] {
+        assert_eq!(with_text("make -n -f mk", text).verdict, Verdict::Ask, "{text}");
+    }
+    assert_eq!(with_text("make -n -f mk", "V := $(shell rm -rf ~)").verdict, Verdict::Block);
+}
+
+#[test]
+fn a_check_reads_what_a_call_would_run_and_names_what_is_not_there() {
+    use maxim_bus::signals::program_files::{Found, ProgramFile, Wanted};
+    let checked = |source: &str, text: Option<&str>| {
+        let params = json!({ "command": source });
+        crate::fear_agent::check(&ToolCall { tool: "bash", params: &params }, &setting(Mode::Active), |wanted| {
+            let file = |path: &str| ProgramFile {
+                path: path.into(),
+                digest: "0".into(),
+                text: text.map(str::to_owned),
+                fault: None,
+            };
+            let answer = |wanted: &Wanted| match wanted {
+                Wanted::Text { path } if text.is_some() => vec![file(path)],
+                _ => Vec::new(),
+            };
+            wanted.iter().map(|asked| Found { wanted: asked.clone(), files: answer(asked), fault: None }).collect()
+        })
+    };
+    let read = checked("awk -f pre.awk f", Some("BEGIN { system(\"rm -rf ~\") }"));
+    assert_eq!((read.judgement.verdict, read.unread.len()), (Verdict::Block, 0));
+    let absent = checked("awk -f pre.awk f", None);
+    assert_eq!(absent.judgement.verdict, Verdict::Allow);
+    assert_eq!(absent.unread, ["/home/anna/project/pre.awk"]);
+    assert!(checked("ls", None).unread.is_empty());
+}
+
+#[test]
+fn what_only_looks_at_a_program_runs_nothing() {
+    use Verdict::Ask;
+    free(&[
+        "node --check f.js",
+        "node -c f.js",
+        "ruby -c r.rb",
+        "ruby -wc r.rb",
+        "php -l p.php",
+        "bash -n s.sh",
+        "python3 -m py_compile d.py",
+        "python3 -m json.tool a.json",
+        "python3 -m tokenize d.py",
+        "python3 -m zipfile -l a.zip",
+        "tsc --noEmit",
+        "cargo metadata",
+        "python3 -V",
+        "ruby -v",
+        "php -v",
+        "make -q all",
+    ]);
+    caught(&[
+        ("perl -c x.pl", Ask),
+        ("node --check -r ./x.js f.js", Ask),
+        ("node --require ./x.js --check f.js", Ask),
+        ("node f.js --check", Ask),
+        ("ruby -c -r./x r.rb", Ask),
+        ("ruby -r./x -c r.rb", Ask),
+        ("php -d auto_prepend_file=x.php -l p.php", Ask),
+        ("php p.php", Ask),
+        ("python3 -v", Ask),
+        ("python3 -m zipfile -e a.zip d", Ask),
+        ("make -t all", Ask),
+    ]);
+}

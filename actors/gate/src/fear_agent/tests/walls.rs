@@ -6,11 +6,13 @@ use std::path::PathBuf;
 
 use super::super::*;
 use super::setting;
+use maxim_tools::contained::Barriers;
 
 fn settled(tool: &str, params: serde_json::Value, mode: Mode) -> Judgement {
     let walls = Walls {
         readable: ["/usr", "/etc/hostname", "/etc/passwd", "/proc"].map(PathBuf::from).to_vec(),
         network: false,
+        barriers: Barriers::default(),
     };
     let setting = setting(mode);
     walls.settle(tool, judge(&ToolCall { tool, params: &params }, &setting), &setting)
@@ -88,4 +90,131 @@ fn what_a_yes_does_let_pass_is_still_asked_about() {
     ] {
         assert_eq!(judged.verdict, Verdict::Allow, "{judged:?}");
     }
+}
+
+fn with(barriers: Barriers, network: bool, mode: Mode, source: &str) -> Judgement {
+    let walls = Walls { readable: vec![PathBuf::from("/usr")], network, barriers };
+    let setting = setting(mode);
+    let params = json!({ "command": source });
+    walls.settle("bash", judge(&ToolCall { tool: "bash", params: &params }, &setting), &setting)
+}
+
+/// Each with the wall without which a person is asked as before.
+const REFUSED: &[(&str, &str)] = &[
+    ("unshare -r id", "calls"),
+    ("unshare -Urm sh -c 'id'", "calls"),
+    ("nsenter -t 1 -a id", "calls"),
+    ("chroot . id", "calls"),
+    ("env unshare -r id", "calls"),
+    ("timeout 5 unshare -r id", "calls"),
+    ("sh -c 'unshare -r id'", "calls"),
+    ("xargs unshare -r < names", "calls"),
+    ("bwrap --ro-bind / / id", "calls"),
+    ("ip netns exec x id", "rights"),
+    ("mount /dev/sda1 mnt", "calls"),
+    ("umount mnt", "calls"),
+    ("swapoff -a", "calls"),
+    ("insmod x.ko", "calls"),
+    ("modprobe x", "calls"),
+    ("reboot", "calls"),
+    ("date -s 2030-01-01", "calls"),
+    ("date --set=tomorrow", "calls"),
+    ("hwclock --systohc", "calls"),
+    ("hostname other", "calls"),
+    ("systemctl restart nginx", "calls"),
+    ("docker run alpine id", "calls"),
+    ("setsid python3 a.py", "calls"),
+    ("daemonize /usr/bin/python3 a.py", "calls"),
+    ("prlimit --pid 1 --nofile=8", "calls"),
+    ("prlimit -p1 --nofile=8", "calls"),
+    ("renice 5 1", "calls"),
+    ("chmod u+s f", "calls"),
+    ("chmod 4755 f", "calls"),
+    ("chmod -R g+s d", "calls"),
+    ("install -m 6755 a b", "calls"),
+    ("find . -name f -exec chmod u+s {} +", "calls"),
+    ("sudo id", "rights"),
+    ("su", "rights"),
+    ("su -c id", "rights"),
+    ("sh -c 'su'", "rights"),
+    ("setpriv --reuid 0 id", "rights"),
+    ("setpriv --reuid=0 id", "rights"),
+    ("setcap cap_net_raw+ep f", "rights"),
+    ("ip link set eth0 down", "rights"),
+    ("iptables -F", "rights"),
+    ("kill -9 1", "signals"),
+    ("kill 4711", "signals"),
+    ("xargs kill < pids", "signals"),
+    ("pgrep sshd | xargs kill", "signals"),
+    ("pkill sshd", "signals"),
+    ("killall -9 sshd", "signals"),
+    ("timeout 5 pkill sshd", "signals"),
+    ("useradd eve", "files"),
+    ("sysctl -w kernel.x=1", "files"),
+    ("psql -c 'drop table x'", "network"),
+    ("kubectl delete pod x", "network"),
+];
+
+#[test]
+fn what_the_sandbox_refuses_in_any_case_is_asked_of_nobody() {
+    let wrong: Vec<String> = REFUSED
+        .iter()
+        .map(|(source, _)| (source, with(Barriers::default(), false, Mode::Active, source)))
+        .filter(|(_, judged)| judged.rule != "wall.sandbox" || judged.verdict != Verdict::Block)
+        .map(|(source, judged)| format!("{source}: {judged:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let judged = with(Barriers::default(), false, Mode::Active, "env unshare -r id");
+    assert!(judged.reason.starts_with("unshare: ") && judged.reason.contains("without it"), "{}", judged.reason);
+}
+
+#[test]
+fn where_the_wall_is_lacking_a_person_is_asked_as_before() {
+    let all = Barriers::default();
+    for (source, wall) in REFUSED {
+        let (barriers, network) = match *wall {
+            "calls" => (Barriers { calls: false, ..all }, false),
+            "signals" => (Barriers { signals: false, ..all }, false),
+            "rights" => (Barriers { rights: false, ..all }, false),
+            "files" => (Barriers { files: false, ..all }, false),
+            _ => (all, true),
+        };
+        let judged = with(barriers, network, Mode::Active, source);
+        assert_eq!(judged.verdict, Verdict::Ask, "{source}: {judged:?}");
+    }
+}
+
+#[test]
+fn what_the_sandbox_lets_pass_is_asked_about_as_before() {
+    for source in [
+        "python3 a.py & pkill python3",
+        "./serve; pkill serve",
+        "./serve & kill $!",
+        "nohup python3 a.py &",
+        "prlimit --nofile=64 python3 a.py",
+        "setpriv --no-new-privs python3 a.py",
+        "chmod -R 777 d",
+        "git push --force",
+        "strace ls",
+    ] {
+        let judged = with(Barriers::default(), false, Mode::Active, source);
+        assert_eq!(judged.verdict, Verdict::Ask, "{source}: {judged:?}");
+    }
+    for source in ["chmod u+x a.sh", "chmod 755 a.sh", "kill %1", "kill -l", "date +%F", "hostname", "ip addr show"] {
+        let judged = with(Barriers::default(), false, Mode::Active, source);
+        assert_eq!(judged.verdict, Verdict::Allow, "{source}: {judged:?}");
+    }
+    // On another machine, and in a container, other walls hold.
+    let judged = with(Barriers::default(), true, Mode::Active, "ssh host sudo reboot");
+    assert_eq!(judged.verdict, Verdict::Ask, "{judged:?}");
+}
+
+#[test]
+fn where_the_whole_machine_is_granted_the_walls_but_for_files_hold() {
+    for source in ["sudo id", "kill 4711", "chmod u+s f", "mount /dev/sda1 mnt"] {
+        let judged = with(Barriers::default(), false, Mode::Singularity, source);
+        assert_eq!(judged.rule, "wall.sandbox", "{source}: {judged:?}");
+    }
+    let judged = with(Barriers::default(), false, Mode::Singularity, "useradd eve");
+    assert_eq!(judged.verdict, Verdict::Ask, "{judged:?}");
 }
