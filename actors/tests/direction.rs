@@ -16,9 +16,11 @@ const EXCEPTION: (&str, &str) = ("action", "gate");
 
 /// Vocabulary that rooms of a stage share: the place, who may use it (empty: any room of the stage), and why that is no reaching
 /// into a room.
-const VOCABULARY: [(&str, &str, &str); 12] = [
+const VOCABULARY: [(&str, &str, &str); 14] = [
     ("effectors/http_client", "", "how servers outside are reached, alike for all effectors"),
     ("effectors/server_fault", "", "why a model server gave no answer, alike for replies and vectors"),
+    ("effectors/outside_doors", "effectors/channels", "how a channel finds its desk"),
+    ("effectors/outside_doors", "effectors/door", "how the door keeper finds its door"),
     ("effectors/door", "effectors/channels", "a channel's desk puts its messages through the door"),
     ("memory/packing", "", "bytes of sealed segments, alike in all memories"),
     ("memory/hippocampus/spreading", "", "the one law of spreading activation"),

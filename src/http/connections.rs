@@ -467,7 +467,7 @@ mod tests {
         for (pieces, prospect) in [
             (&["P", "OST", " /v1/stop", " HTTP/1.1\r\n"][..], Prospect::Begun),
             (&["\r\n", "POST /v1/stop"], Prospect::Begun),
-            (&["POST /v1/status"], Prospect::None),
+            (&["POST /v1/percepts"], Prospect::None),
             (&["POST /v1/sto", "re"], Prospect::None),
             (&["GET /"], Prospect::None),
             (&["\r\n"], Prospect::Silent),

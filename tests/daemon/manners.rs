@@ -43,7 +43,8 @@ fn a_port_in_use_is_named_with_the_flag_that_helps() {
     let address = taken.local_addr().expect("an address").to_string();
     let (code, _, err) = place.cli(&["run", "--listen", &address]);
     assert_eq!(code, 75, "{err}");
-    assert!(err.contains(&address) && err.contains("--listen"), "{err}");
+    let port = address.rsplit(':').next().expect("a port");
+    assert!(err.contains(port) && err.contains("--listen"), "{err}");
 }
 
 #[test]
