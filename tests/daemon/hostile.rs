@@ -218,7 +218,7 @@ fn spread(what: &str, mut times: Vec<Duration>) -> (Duration, Duration) {
 /// Holds them to the bound of acting.
 fn prompt(what: &str, times: Vec<Duration>) {
     let (half, most) = spread(what, times);
-    // The middle one is printed alone: how soon it comes is the machine's load too.
+    // Other tests share the cores, so the middle one has ten times as long as a quiet machine needs at most.
     assert!(half <= PROMPT * 10, "{what}: half of them took more than {:?}: {half:?}", PROMPT * 10);
     assert!(most <= PROMPT * BUSY, "{what}: {most:?} of at most {:?}", PROMPT * BUSY);
 }
