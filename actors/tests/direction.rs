@@ -14,6 +14,9 @@ const GROUND: [&str; 5] = ["bus", "store", "region", "language", "tools"];
 /// The only stage that uses another: what is carried out must be a cleared intent, which the gate alone can make.
 const EXCEPTION: (&str, &str) = ("action", "gate");
 
+/// What a stage puts together of its rooms. It knows them, and is no room itself.
+const ASSEMBLY: [&str; 1] = ["effectors/outside_doors"];
+
 /// Vocabulary that rooms of a stage share: the place, who may use it (empty: any room of the stage), and why that is no reaching
 /// into a room.
 const VOCABULARY: [(&str, &str, &str); 14] = [
@@ -136,7 +139,9 @@ fn module_of(file: &str) -> Vec<String> {
 /// The room that a module is part of; nothing for the stages' own lists.
 fn room_of(module: &[String]) -> Option<String> {
     match module {
-        [stage, room, ..] if STAGES.contains(&stage.as_str()) => Some(format!("{stage}/{room}")),
+        [stage, room, ..] if STAGES.contains(&stage.as_str()) => {
+            Some(format!("{stage}/{room}")).filter(|room| !ASSEMBLY.contains(&room.as_str()))
+        }
         _ => None,
     }
 }

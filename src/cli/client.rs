@@ -388,6 +388,8 @@ mod tests {
         let mut named = 0;
         for file in std::fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path()) {
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
+            // What a file's own tests say is no fix.
+            let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
             for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
                 named += usize::from(line.contains("GET /v1/") || line.contains("POST /v1/"));
                 let left = as_commands(line);
