@@ -50,7 +50,7 @@ impl Gate {
     /// In the control group if there is one and the kernel starts a child there; else it is to be moved in.
     pub(super) fn start(start: &Start<'_>, cgroup: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         if let Some(cgroup) = cgroup {
-            match start.into_cgroup(cgroup) {
+            match start.begin_in_cgroup(cgroup) {
                 Ok(gate) => return Ok(gate),
                 Err(why) => tracing::debug!(%why, "a child is moved into its control group, which takes longer"),
             }
@@ -89,7 +89,7 @@ impl Start<'_> {
         shell.into_iter().chain(self.wrapper.iter().cloned()).chain(command)
     }
 
-    fn into_cgroup(&self, cgroup: BorrowedFd<'_>) -> io::Result<Gate> {
+    fn begin_in_cgroup(&self, cgroup: BorrowedFd<'_>) -> io::Result<Gate> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC);
         let ((stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr)) = (pipe()?, pipe()?, pipe()?);
         let program = Program {
@@ -200,7 +200,7 @@ mod tests {
         let policy = SandboxPolicy::default();
         let (scratch, wrapper) = (Path::new("/scratch"), &[][..]);
         let start = Start { spec: &spec, policy: &policy, scratch, group: group.id(), wrapper, last: None };
-        let failed = start.into_cgroup(cgroup.handle().as_fd()).expect_err("no such folder");
+        let failed = start.begin_in_cgroup(cgroup.handle().as_fd()).expect_err("no such folder");
         let expected = if cfg!(target_arch = "x86_64") { io::ErrorKind::NotFound } else { io::ErrorKind::Unsupported };
         assert_eq!(failed.kind(), expected);
         assert_eq!(cgroup.members(), Vec::<u32>::new());
