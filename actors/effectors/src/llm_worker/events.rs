@@ -19,7 +19,7 @@ const KEEPALIVE: &[u8] = b"keepalive";
 
 /// The events of one reply.
 pub(super) enum Events {
-    Streamed { response: Response, reader: Reader },
+    Streamed { response: Box<Response>, reader: Reader },
     Whole(Option<Json>),
 }
 
@@ -29,7 +29,7 @@ impl Events {
         let response = accepted(response).await?;
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if kind.starts_with(STREAM) {
-            return Ok(Self::Streamed { response, reader: Reader::default() });
+            return Ok(Self::Streamed { response: Box::new(response), reader: Reader::default() });
         }
         Ok(Self::Whole(Some(parsed(&whole(response).await?)?)))
     }
