@@ -125,7 +125,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     let bearer = plan.settings.http.bearer().map_err(of_config)?;
     http::check_listen(plan.settings.http.listen, bearer.as_ref(), plan.settings.http.open)
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
-    plan.folder.restore().iter().for_each(|told| standard_error::tell(told));
+    plan.folder.restore().iter().for_each(standard_error::tell);
     // A store that is missing beside what only a life leaves behind was lost; it is no new brain.
     let was_used = plan.folder.holds_recordings() || plan.folder.latch().exists();
     let options = StoreOptions { was_used, ..opening::options(&plan.settings.store) };
