@@ -1,7 +1,7 @@
 //! A room of your own on a live agent: how politely is the agent asked?
 //!
-//! A room is a card (what it hears and says), a law (a pure function), a state that changes by events alone, and a test.
-//! Run it with `cargo run --example room`.
+//! A room is a card (what it hears and says), a law (a pure function) with its section of the configuration, a state that
+//! changes by events alone, and a test. Run it with `cargo run --example room`.
 
 use std::sync::Arc;
 
@@ -9,13 +9,14 @@ use maxim::agent::{Agent, AgentSettings, AgentWorld};
 use maxim::config::Settings;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::tool_servers::ListFolder;
-use maxim_actors::region::{Card, Hears, Placement, Pulse, Region};
+use maxim_actors::region::{Card, Hears, Placement, Pulse, Region, Room};
 use maxim_actors::store::StateStore;
 use maxim_actors::wiring;
 use maxim_bus::latch::StopLatch;
 use maxim_bus::signals::percept::SalientPercept;
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{AgentId, RegionName, Stage, SystemClock, Trust};
+use maxim_config::{Shape, section, sections};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -35,17 +36,39 @@ pub enum PolitenessEvent {
     Asked { politely: bool },
 }
 
+// The section: each key with meaning, type, default, unit and range. Sample file, `maxim config explain` and the guide are
+// made from it.
+section! {
+    /// How politeness is counted.
+    Manners = "politeness" {
+        /// Words at the beginning of a text that are read.
+        words_max: usize = "200", "words", Shape::Integer { low: 1, high: 10_000 };
+    }
+}
+
+// These two stand in `lib.rs` of the room's stage. There is nothing else that lists rooms or sections.
+sections! {
+    /// The stage's part of the configuration.
+    Sections { politeness: Manners }
+}
+
+/// The rooms of the stage, in the order of a percept.
+pub fn rooms(sections: &Sections) -> Vec<Room> {
+    vec![Politeness::room(Placement::Pool, sections.politeness.clone())]
+}
+
 /// The law: plain Rust without clock, store or actor.
-fn is_polite(words: &str) -> bool {
-    let mut words = words.split(|letter: char| !letter.is_alphabetic());
-    words.any(|word| ["please", "thanks", "kindly"].iter().any(|polite| word.eq_ignore_ascii_case(polite)))
+fn is_polite(text: &str, law: &Manners) -> bool {
+    let words = text.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty());
+    let polite = |word: &str| ["please", "thanks", "kindly"].iter().any(|polite| word.eq_ignore_ascii_case(polite));
+    words.take(law.words_max).any(polite)
 }
 
 impl Region for Politeness {
     const NAME: RegionName = "politeness";
     const STAGE: Stage = Stage::Memory;
     type Event = PolitenessEvent;
-    type Settings = ();
+    type Settings = Manners;
 
     fn card() -> Card<Self> {
         Self::wiring()
@@ -60,7 +83,8 @@ impl Region for Politeness {
 impl Hears<SalientPercept> for Politeness {
     fn hear(&self, heard: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
         if heard.percept.is_said() {
-            pulse.keep(PolitenessEvent::Asked { politely: is_polite(&heard.percept.content) });
+            let politely = is_polite(&heard.percept.content, pulse.settings());
+            pulse.keep(PolitenessEvent::Asked { politely });
         }
     }
 }
@@ -78,7 +102,7 @@ pub fn run() -> anyhow::Result<String> {
     let folder = tempfile::tempdir()?;
     let saved = folder.path().join("saved");
     let settings = AgentSettings::new(&Settings::default(), 1, folder.path(), &saved, ListFolder::default())?
-        .with_room(|| Politeness::room(Placement::Pool, ()));
+        .with_rooms(|| rooms(&Sections::default()));
     let (store, id) = (StateStore::in_memory(), AgentId::new("example")?);
     let (clock, latch) = (Arc::new(SystemClock), StopLatch::in_memory());
     let world = AgentWorld { store: store.agent(&id), id, clock, latch, seed: 7, tap: None };
@@ -123,14 +147,16 @@ mod tests {
 
     #[test]
     fn the_law_reads_words_and_not_letters() {
-        assert!(is_polite("Please, fetch the cup"));
-        assert!(!is_polite("fetch the pleased cat"));
+        let law = Manners::default();
+        assert!(is_polite("Please, fetch the cup", &law));
+        assert!(!is_polite("fetch the pleased cat", &law));
+        assert!(!is_polite("fetch the cup, please", &Manners { words_max: 3 }));
     }
 
     /// The rig holds one room, its store and a clock. What the room says lands in its ear.
     #[test]
     fn what_it_counted_is_there_after_a_crash() {
-        let mut rig: Rig<Politeness> = Rig::new((), ear::<StatsReported>);
+        let mut rig: Rig<Politeness> = Rig::new(Manners::default(), ear::<StatsReported>);
         rig.send(said("please come"));
         rig.send(said("go"));
         let before = rig.state_hash();

@@ -203,7 +203,6 @@ fn causes(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
             mode: maxim_bus::mode::Mode::Active,
             zone: TimeZone::UTC,
             encoder: Arc::new(TokenTable::embedded()),
-            kinds_max: 2_000,
             law: PredictionLaw::default(),
         };
         let mut rig = Rig::<NucleusAccumbens>::new(settings, ear::<OutcomesPredicted>);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "action", "learning", "sleep", "effectors"];
 
 /// What a stage may build upon, the lowest first. Each of these may use those before it, and no stage.
-const GROUND: [&str; 5] = ["bus", "store", "region", "language", "tools"];
+const GROUND: [&str; 6] = ["config", "bus", "store", "region", "language", "tools"];
 
 /// The only stage that uses another: what is carried out must be a cleared intent, which the gate alone can make.
 const EXCEPTION: (&str, &str) = ("action", "gate");
@@ -19,12 +19,13 @@ const ASSEMBLY: [&str; 1] = ["effectors/outside_doors"];
 
 /// Vocabulary that rooms of a stage share: the place, who may use it (empty: any room of the stage), and why that is no reaching
 /// into a room.
-const VOCABULARY: [(&str, &str, &str); 14] = [
+const VOCABULARY: [(&str, &str, &str); 16] = [
     ("effectors/http_client", "", "how servers outside are reached, alike for all effectors"),
     ("effectors/server_fault", "", "why a model server gave no answer, alike for replies and vectors"),
     ("effectors/outside_doors", "effectors/channels", "how a channel finds its desk"),
     ("effectors/outside_doors", "effectors/door", "how the door keeper finds its door"),
     ("effectors/door", "effectors/channels", "a channel's desk puts its messages through the door"),
+    ("memory/section", "memory/hippocampus", "keys that several memories share"),
     ("memory/packing", "", "bytes of sealed segments, alike in all memories"),
     ("memory/hippocampus/spreading", "", "the one law of spreading activation"),
     ("memory/suprachiasmatic_nucleus/law", "memory/entorhinal_cortex", "signatures of times: pure calendar"),
@@ -32,6 +33,7 @@ const VOCABULARY: [(&str, &str, &str); 14] = [
     ("gate/ClearedIntent", "", "the same by its short name"),
     ("gate/Terms", "", "what a clearance is given under"),
     ("perception/inbound", "", "the one constructor of outside text; the gateway is its only user"),
+    ("deliberation/section", "deliberation/habit", "keys of the reasoner that needs no model"),
     ("deliberation/prompt", "", "how a prompt is fitted into a window: pure"),
     ("deliberation/reply", "", "how a model's reply is read: pure grammar"),
 ];
@@ -96,6 +98,23 @@ fn no_room_reaches_into_another() {
     assert!(looked_at > 100, "only {looked_at} files were looked at: has the tree moved?");
     let fix = "ask by a signal, or move what is shared into the bus or a shared folder";
     assert!(faults.is_empty(), "rooms reach into others; {fix}:\n{}", faults.join("\n"));
+}
+
+/// So a room is listed once: in `rooms()` of its stage.
+#[test]
+fn nothing_but_a_stage_lists_its_rooms() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let product = files(&root.join("../src"));
+    assert!(product.len() > 100, "only {} files were looked at: has the tree moved?", product.len());
+    for file in product {
+        let text = fs::read_to_string(&file).expect("readable");
+        let listed = without_tests(&text).lines().find(|line| line.contains("::room("));
+        assert_eq!(listed, None, "{} makes a room: list it in rooms() of its stage", file.display());
+    }
+    for stage in STAGES {
+        let text = fs::read_to_string(root.join(stage).join("src/lib.rs")).expect("readable");
+        assert!(text.contains("\npub fn rooms("), "the stage {stage} has no rooms()");
+    }
 }
 
 #[test]

@@ -26,13 +26,16 @@ impl Kit {
         Self { wires, parts: Vec::new(), outside, wakings: Vec::new(), seatings: Vec::new(), deadline }
     }
 
-    /// Lays the wires of a room; its place in the parts list is behind those that came before.
-    pub fn add(&mut self, room: Room) {
-        let part = room.part.clone();
-        let Wired { waking, seating } = room.wire(&mut self.wires, self.deadline);
-        self.wakings.extend(waking.map(|waking| (part.name, waking)));
-        self.parts.push(part);
-        self.seatings.push(seating);
+    /// Lays the wires of all rooms. Their order is that of the list, but for those that stand behind a named room.
+    pub fn furnish(&mut self, listed: Vec<Room>) {
+        let rooms = placed(listed);
+        self.parts = rooms.iter().map(|room| room.part.clone()).collect();
+        for room in rooms {
+            let name = room.part.name;
+            let Wired { waking, seating } = room.wire(&mut self.wires, &self.parts, self.deadline);
+            self.wakings.extend(waking.map(|waking| (name, waking)));
+            self.seatings.push(seating);
+        }
     }
 
     pub fn seat(self, frame: &Frame, supervision: &Arc<Supervision>, outside: &Outside) -> Vec<Seated> {
@@ -49,4 +52,14 @@ impl Kit {
     pub fn take_wires(&mut self) -> BusBuilder {
         std::mem::take(&mut self.wires)
     }
+}
+
+/// The rooms in their order. A room whose neighbour isn't there stands last.
+fn placed(listed: Vec<Room>) -> Vec<Room> {
+    let (named, mut rooms): (Vec<_>, Vec<_>) = listed.into_iter().partition(|room| room.behind.is_some());
+    for room in named {
+        let neighbour = rooms.iter().position(|other: &Room| Some(other.part.name) == room.behind);
+        rooms.insert(neighbour.map_or(rooms.len(), |at| at + 1), room);
+    }
+    rooms
 }

@@ -13,18 +13,10 @@ pub mod wiring;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use maxim_actors::action::introspector::Introspector;
-use maxim_actors::action::outbox::Outbox;
-use maxim_actors::action::tool_index::ToolIndexRoom;
-use maxim_actors::deliberation::goals::Goals;
-use maxim_actors::deliberation::working_memory::WorkingMemory;
 use maxim_actors::effectors::body::MotorThread;
-use maxim_actors::effectors::door::{DOOR, Door};
-use maxim_actors::effectors::vital_signs::VitalSigns;
-use maxim_actors::perception::energy::Energy;
+use maxim_actors::effectors::door::Door;
 use maxim_actors::perception::preemption_circuit::PreemptionCircuit;
-use maxim_actors::perception::scene::Scene;
-use maxim_actors::region::{Effector, Frame, Region, Stepper, Supervision, Tap, Ward, Watchdog, state_of};
+use maxim_actors::region::{Frame, Stepper, Supervision, Tap, Watchdog, state_of};
 use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::latch::{LatchState, StopLatch};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
@@ -104,7 +96,7 @@ impl Agent {
         Self::assemble(world, settings, |supervision, seated, door| {
             supervision.start(seated.into_iter().map(|room| (room.ward, room.placement)).collect(), threads);
             let watchdog = Watchdog::start(Arc::clone(supervision), actix::System::current())?;
-            let motor = settings.body.start(&latch, stops(door))?;
+            let motor = settings.effectors.body.start(&latch, stops(door))?;
             Ok(Driver::Live { _watchdog: watchdog, _motor: motor })
         })
     }
@@ -115,9 +107,9 @@ impl Agent {
     pub fn remembering(world: AgentWorld, settings: &AgentSettings, threads: usize) -> Result<Self, AgentError> {
         // The outbox tells what it holds, and sends nothing.
         let mut settings = settings.clone();
-        (settings.outbox.sends, settings.acts) = (false, false);
+        (settings.action.outbox.sends, settings.acts) = (false, false);
         Self::assemble(world, &settings, |supervision, seated, _| {
-            let remembering = seated.into_iter().filter(|room| remembers(&*room.ward));
+            let remembering = seated.into_iter().filter(remembers);
             supervision.start(remembering.map(|room| (room.ward, room.placement)).collect(), threads);
             let watchdog = Watchdog::start(Arc::clone(supervision), actix::System::current())?;
             Ok(Driver::Live { _watchdog: watchdog, _motor: None })
@@ -133,7 +125,7 @@ impl Agent {
     pub fn stepped_on(runtime: &Arc<Runtime>, world: AgentWorld, settings: &AgentSettings) -> Result<Self, AgentError> {
         let (latch, clock) = (world.latch.clone(), Arc::clone(&world.clock));
         Self::assemble(world, settings, |_, seated, door| {
-            settings.body.attach(&latch, &clock, stops(door));
+            settings.effectors.body.attach(&latch, &clock, stops(door));
             let mut steppers: Vec<_> = seated.into_iter().map(|room| room.stepper).collect();
             for stepper in &mut steppers {
                 stepper.perform_on(runtime);
@@ -154,7 +146,8 @@ impl Agent {
         let AgentWorld { id, store, clock, latch, seed, tap } = world;
         let frame = Frame { agent: id, bus, store, clock, latch: latch.clone(), seed, tap };
         let supervision = Supervision::new(settings.supervision.clone(), latch);
-        let outside = Outside::new(frame.clone(), settings.gateway.stop.clone(), settings.body.clone());
+        let outside =
+            Outside::new(frame.clone(), settings.perception.gateway.stop.clone(), settings.effectors.body.clone());
         let parts = kit.parts.clone();
         let resumed = resume(&frame, &parts)?;
         keep_low_water(&frame);
@@ -257,21 +250,9 @@ fn stops(door: &Arc<Door>) -> impl Fn(&str) + Send + Sync + 'static {
     move |why| drop(door.stop(why.to_owned(), "body".into()))
 }
 
-fn remembers(ward: &dyn Ward) -> bool {
-    // These act on nothing by themselves and have figures of their own to tell; and what is forgotten must leave the mind
-    // at once.
-    const TELLING: [&str; 9] = [
-        Introspector::NAME,
-        Energy::NAME,
-        Scene::NAME,
-        Goals::NAME,
-        WorkingMemory::NAME,
-        ToolIndexRoom::NAME,
-        Outbox::NAME,
-        VitalSigns::NAME,
-        DOOR,
-    ];
-    matches!(ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep) || TELLING.contains(&ward.heart().name())
+/// Whether a room runs in an agent that only remembers.
+fn remembers(room: &Seated) -> bool {
+    room.tells || matches!(room.ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep)
 }
 
 /// Delivers again what was on its way, to the regions that had not passed it. Effectors remember nothing, so nothing

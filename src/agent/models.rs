@@ -6,7 +6,6 @@ use std::sync::Arc;
 use maxim_actors::deliberation::prefrontal_cortex::Prices;
 use maxim_actors::effectors::http_client::Roots;
 use maxim_actors::effectors::llm_worker::{CALLS_MAX, CallQueue, ModelServer, ModelSource, Role, Roles};
-use maxim_actors::effectors::text_encoder::{EmbeddingServer, EncoderSource};
 use maxim_actors::language::{Budget, Price, TokenCounter, Tokenizer};
 use maxim_bus::mode::MoneyLimits;
 
@@ -25,23 +24,6 @@ pub(super) fn token_counter(file: Option<&Path>) -> Result<TokenCounter, Setting
 }
 
 const CA_FIX: &str = "name a file with the authority's certificate in PEM form";
-
-pub(super) fn encoder_source(encoder: &config::Encoder) -> Result<Option<EncoderSource>, SettingsError> {
-    let config::Encoder { base_url, model, api_key: _, api_key_file: _, ca_file, folder, price, timeout } = encoder;
-    let (Some(base_url), Some(model)) = (base_url, model) else {
-        return Ok(folder.clone().map(EncoderSource::Folder));
-    };
-    let key = encoder.key().map_err(SettingsError::Config)?;
-    Ok(Some(EncoderSource::Server(EmbeddingServer {
-        base_url: base_url.clone(),
-        model: model.clone(),
-        api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
-        roots: Roots::of(base_url, ca_file.as_deref())
-            .map_err(|error| SettingsError::Config(Fault::new("encoder.ca_file", error.to_string(), CA_FIX)))?,
-        price: *price,
-        timeout: timeout.get(),
-    })))
-}
 
 pub(super) fn money_limits(llm: &config::Llm) -> MoneyLimits {
     let (per_hour, per_day, per_session) = (llm.money_per_hour, llm.money_per_day, llm.money_per_session);

@@ -182,7 +182,11 @@ fn secrets(settings: &Settings) -> Vec<Finding> {
     let checks = [
         ("http.token_file".to_owned(), &settings.http.token_file, settings.http.bearer().map(drop)),
         ("llm.api_key_file".to_owned(), &settings.llm.api_key_file, settings.llm.key().map(drop)),
-        ("encoder.api_key_file".to_owned(), &settings.encoder.api_key_file, settings.encoder.key().map(drop)),
+        (
+            "encoder.api_key_file".to_owned(),
+            &settings.effectors.encoder.api_key_file,
+            settings.effectors.encoder.key().map(drop),
+        ),
     ];
     let channels = &settings.channels;
     let of_channels = [
@@ -256,7 +260,7 @@ fn tokenizer(settings: &Settings) -> Option<Finding> {
 
 /// The encoder beside the embedded one, as far as it can be looked at without a daemon.
 fn encoder(settings: &Settings) -> Option<Finding> {
-    let encoder = &settings.encoder;
+    let encoder = &settings.effectors.encoder;
     if let Some(folder) = &encoder.folder {
         let fix = "name another folder in encoder.folder, or leave it out: the embedded encoder answers";
         return Some(match StaticModel::open(folder) {

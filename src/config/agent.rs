@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 
-use super::field::{choice, section};
 use super::{Shape, Span};
+use maxim_config::{choice, section};
 
 choice! {
     /// What the agent may touch.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::field::section;
 use super::{Fault, Secret, Section, Settings, Shape, secret};
+use maxim_config::section;
 
 /// The first part of these keys.
 pub const CHANNELS: &str = "channels";

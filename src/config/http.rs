@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::field::section;
 use super::{ByteCount, Fault, Secret, Shape, Span, secret};
+use maxim_config::section;
 
 /// The shortest token, in bytes: 128 bits where each byte is chance.
 const SHORTEST: usize = 16;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::{Config, Value, ValueKind};
 
 use super::sources::{BUILT_IN, Layer, built_in, built_in_of_server, environment, file, flags};
-use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, channels, fields, fields_of, laws, mcp};
+use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, channels, fields, fields_of, mcp, sections};
 
 /// A value that a flag of the command line sets.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ fn winner(layers: &[Layer], field: &Field) -> Winner {
 
 /// What no single value shows.
 fn contradictions(settings: &Settings) -> Vec<Fault> {
-    let mut faults = laws::contradictions(settings);
+    let mut faults = unordered(settings);
     let Http { listen, token, token_file, open, .. } = &settings.http;
     if !listen.ip().is_loopback() && *open {
         let found = format!("http.open = true, and http.listen = \"{listen}\" is reachable from other machines");
@@ -116,7 +116,7 @@ fn contradictions(settings: &Settings) -> Vec<Fault> {
         let found = format!("llm.base_url = {url:?} is set, but llm.model is not");
         faults.push(Fault::new("llm.model", found, "name the model as the server knows it"));
     }
-    let encoder = &settings.encoder;
+    let encoder = &settings.effectors.encoder;
     if let (Some(url), None) = (&encoder.base_url, &encoder.model) {
         let found = format!("encoder.base_url = {url:?} is set, but encoder.model is not");
         faults.push(Fault::new("encoder.model", found, "name the encoder as the server knows it"));
@@ -134,6 +134,21 @@ fn contradictions(settings: &Settings) -> Vec<Fault> {
         faults.push(Fault::new("recorder.file_bytes", found, "make the files smaller or allow more in all"));
     }
     faults
+}
+
+/// Keys that are larger than the one which their section orders behind them.
+fn unordered(settings: &Settings) -> Vec<Fault> {
+    let values = serde_json::to_value(settings).unwrap_or_default(); // settings are plain data
+    let pairs = sections().flat_map(|section| section.ordered.iter().map(|(low, high)| (section.name, *low, *high)));
+    let contradict = pairs.filter_map(|(section, low_key, high_key)| {
+        let value = |key: &str| values[section][key].as_f64();
+        let (low, high) = (value(low_key)?, value(high_key)?);
+        (low > high).then(|| {
+            let found = format!("{section}.{low_key} = {low} is more than {section}.{high_key} = {high}");
+            Fault::new(format!("{section}.{low_key}"), found, format!("lower it, or raise {section}.{high_key}"))
+        })
+    });
+    contradict.collect()
 }
 
 #[cfg(test)]
@@ -160,8 +175,8 @@ mod tests {
     #[test]
     fn every_default_fits_its_own_shape() {
         let loaded = load(&Places::nowhere(), &[]).expect("the built-in layer");
-        assert_eq!(loaded.settings.gateway.credit, 256);
-        assert!((loaded.settings.memory.nac_alpha - 0.14).abs() < 1e-12);
+        assert_eq!(loaded.settings.perception.gateway.credit, 256);
+        assert!((loaded.settings.memory.memory.nac_alpha - 0.14).abs() < 1e-12);
         assert!(loaded.explain_all().iter().all(|key| key.layer == "built-in"));
         for field in fields() {
             assert!(
@@ -201,7 +216,7 @@ mod tests {
         let flag = Override { key: "gateway.credit", value: "5".into(), flag: "--credit" };
         let credit = |places: &Places, flags: &[Override]| {
             let loaded = load(places, flags).expect("loads");
-            (loaded.settings.gateway.credit, loaded.explain("gateway.credit")[0].layer.clone())
+            (loaded.settings.perception.gateway.credit, loaded.explain("gateway.credit")[0].layer.clone())
         };
         let path = |name: &str| dir.path().join(name).display().to_string();
         assert_eq!(credit(&places, &[flag]), (5, "--credit".into()));
@@ -213,7 +228,7 @@ mod tests {
         let settings = load(&places, &[]).expect("loads").settings;
         assert_eq!(settings.agent.names, ["a"]);
         assert_eq!(settings.agent.mode, crate::config::Mode::Passive);
-        assert!((settings.memory.nac_alpha - 1.0).abs() < 1e-12, "a whole number is a number");
+        assert!((settings.memory.memory.nac_alpha - 1.0).abs() < 1e-12, "a whole number is a number");
     }
 
     #[test]

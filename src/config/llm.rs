@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::field::section;
 use super::{Fault, Secret, Shape, Span, secret};
+use maxim_config::section;
 
 section! {
     /// The language model, if there is one. Any server with the OpenAI-compatible interface.

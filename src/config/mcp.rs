@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use super::field::{choice, section};
 use super::{Fault, Field, Mode, Secret, Section, Settings, Shape, Span, secret};
+use maxim_config::{choice, section};
 
 /// The first part of these keys.
 pub const MCP: &str = "mcp";

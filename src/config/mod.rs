@@ -1,31 +1,22 @@
 //! The configuration: typed sections, the layers they come from, and what can be said about each key.
 //!
 //! Layers, weakest first: built-in, /etc/maxim/maxim.toml, $XDG_CONFIG_HOME/maxim/maxim.toml, ./maxim.toml (or
-//! `--config FILE`), `MAXIM__SECTION__KEY`, flags. A key's text stands once, in its section's file: the structs, the
-//! sample file and `maxim config explain` are made from it.
+//! `--config FILE`), `MAXIM__SECTION__KEY`, flags. A key's text stands once, in its section: the structs, the sample file and
+//! `maxim config explain` are made from it. The rooms' sections stand beside the rooms and are gathered from the stages;
+//! here stand those of the program itself.
 
 #![allow(rustdoc::bare_urls)] // a key's text is shown to people as it is
 
 mod agent;
-mod amounts;
-mod autonomy;
-mod body;
 pub mod channels;
-mod encoder;
 mod explain;
 mod fault;
-mod field;
 #[cfg(test)]
 mod fixtures;
-mod gate;
-mod gateway;
-mod habit;
 mod http;
-mod laws;
 mod layers;
 mod llm;
 mod mcp;
-mod memory;
 mod nats;
 mod places;
 mod recorder;
@@ -33,7 +24,6 @@ mod recorder;
 mod reference;
 mod regions;
 mod sample;
-mod secret;
 mod shape;
 mod sources;
 mod stop;
@@ -42,48 +32,40 @@ mod telemetry;
 mod tools;
 
 pub use agent::{Agent, Autonomy, Mode};
-pub use amounts::{AmountError, ByteCount, Span};
-pub use autonomy::Rails;
-pub use body::{Body, Driver};
 pub use channels::{CHANNELS, Channels};
-pub use encoder::Encoder;
 pub use explain::{Explanation, find, nearest};
-pub use fault::{ConfigError, Fault};
-pub use field::{Field, Section, Shape};
-pub use gate::{Gate, ModelReview};
-pub use gateway::Gateway;
-pub use habit::Habit;
+pub use fault::ConfigError;
 pub use http::{Http, WeakToken, check_token};
-pub use laws::{
-    AccumbensLaw, BridgeLaw, ClockLaw, ConceptLaw, HippocampusLaw, LikenessLaw, NumberLaw, PatternLaw, PromoterLaw,
-    QuickLaw, RecallLaw, SignificanceLaw, SkillLaw, SleepLaw,
-};
 pub use layers::{Loaded, Override, load};
 pub use llm::Llm;
+pub use maxim_config::{AmountError, ByteCount, Fault, Field, Secret, Section, Shape, Span};
 pub use mcp::{Effect, MCP, TOOL_SERVER, ToolServer, fields_of, is_server_name};
-pub use memory::Memory;
 pub use nats::Nats;
 pub use places::Places;
 pub use recorder::Recorder;
 pub use regions::Regions;
 pub use sample::sample;
-pub use secret::Secret;
 pub use stop::Stop;
 pub use store::{Store, StoreEngine};
 pub use telemetry::{Level, Telemetry};
 pub use tools::{Tools, UseBubblewrap};
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use maxim_actors::{deliberation, effectors, gate, learning, memory, perception, sleep};
+use maxim_config::secret;
 use serde::{Deserialize, Serialize};
 
 macro_rules! settings {
-    ($($(#[$attribute:meta])* $name:ident: $Section:ident),+ $(,)?) => {
-        /// All effective values. Serialises with its secrets hidden.
+    ($($(#[$attribute:meta])* $name:ident: $Section:ident),+; $($stage:ident),+ $(,)?) => {
+        /// All effective values. Serialises with its secrets hidden. Each stage's sections stand in a field of their own; in
+        /// the file all sections stand side by side.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct Settings {
             $($(#[$attribute])* pub $name: $Section,)+
+            $(#[serde(flatten)] pub $stage: $stage::Sections,)+
             #[serde(default)]
             pub channels: Channels,
             /// Tool servers by name.
@@ -91,7 +73,12 @@ macro_rules! settings {
             pub mcp: BTreeMap<String, ToolServer>,
         }
 
-        const OWN_SECTIONS: &[Section] = &[$($Section::SECTION),+];
+        /// Sections of the program itself, then those of the stages.
+        fn declared() -> Vec<Section> {
+            let mut sections = vec![$($Section::SECTION),+];
+            $(sections.extend($stage::Sections::ALL);)+
+            sections
+        }
     };
 }
 
@@ -100,44 +87,66 @@ settings! {
     regions: Regions,
     store: Store,
     stop: Stop,
-    gateway: Gateway,
-    memory: Memory,
-    hippocampus: HippocampusLaw,
-    recall: RecallLaw,
-    sleep: SleepLaw,
-    suprachiasmatic_nucleus: ClockLaw,
-    nucleus_accumbens: AccumbensLaw,
-    entorhinal_cortex: LikenessLaw,
-    anterior_temporal_lobe: ConceptLaw,
-    angular_gyrus: NumberLaw,
-    intraparietal_sulcus: QuickLaw,
-    statistician: PatternLaw,
-    semantic_promoter: PromoterLaw,
-    cerebellum: SkillLaw,
-    significance: SignificanceLaw,
-    bridges: BridgeLaw,
-    encoder: Encoder,
-    habit: Habit,
     llm: Llm,
-    gate: Gate,
-    autonomy: Rails,
     tools: Tools,
     http: Http,
     recorder: Recorder,
     telemetry: Telemetry,
-    body: Body,
     // Recordings hold the settings of their time.
     #[serde(default = "one_machine")]
-    nats: Nats,
+    nats: Nats;
+    perception, memory, deliberation, gate, learning, sleep, effectors
 }
 
+/// The order of the sample file. A section that isn't named comes behind these.
+const ORDER: [&str; 31] = [
+    "agent",
+    "regions",
+    "store",
+    "stop",
+    "gateway",
+    "memory",
+    "hippocampus",
+    "recall",
+    "sleep",
+    "suprachiasmatic_nucleus",
+    "nucleus_accumbens",
+    "entorhinal_cortex",
+    "anterior_temporal_lobe",
+    "angular_gyrus",
+    "intraparietal_sulcus",
+    "statistician",
+    "semantic_promoter",
+    "cerebellum",
+    "significance",
+    "bridges",
+    "encoder",
+    "habit",
+    "llm",
+    "gate",
+    "autonomy",
+    "tools",
+    "http",
+    "recorder",
+    "telemetry",
+    "body",
+    "nats",
+];
+
+static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
+    let mut sections = declared();
+    sections.sort_by_key(|section| ORDER.iter().position(|name| *name == section.name).unwrap_or(ORDER.len()));
+    sections.extend(channels::CHANNEL_SECTIONS);
+    sections
+});
+
 fn one_machine() -> Nats {
-    Settings::default().nats
+    Nats::default()
 }
 
 /// All sections that stand in every configuration, in the order of the sample file.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
-    OWN_SECTIONS.iter().chain(&channels::CHANNEL_SECTIONS)
+    SECTIONS.iter()
 }
 
 /// All keys that stand in every configuration, section by section.

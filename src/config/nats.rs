@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::field::section;
 use super::{ByteCount, Fault, Secret, Shape, Span, secret};
+use maxim_config::section;
 
 section! {
     /// One agent that several machines may live, one at a time, over a NATS server with JetStream.

@@ -1,7 +1,7 @@
 //! The flight recorder.
 
-use super::field::section;
 use super::{ByteCount, Shape, Span};
+use maxim_config::section;
 
 section! {
     /// The flight recorder, from which a run can be replayed.

@@ -1,7 +1,7 @@
 //! How the rooms of the brain are watched and restarted.
 
-use super::field::section;
 use super::{Shape, Span};
+use maxim_config::section;
 
 section! {
     /// How the rooms of the brain are watched and restarted.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::shape::to_toml;
+use super::shape::{Reads as _, to_toml};
 use super::{Field, Shape, TOOL_SERVER, sections};
 
 const HEAD: &str = "\

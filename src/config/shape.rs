@@ -5,33 +5,33 @@ use std::net::SocketAddr;
 use config::ValueKind;
 use jiff::tz::TimeZone;
 
-use super::amounts::{ByteCount, Span};
-use super::field::Shape;
+use super::{ByteCount, Field, Shape, Span};
 
-impl Shape {
-    /// What the key takes, as the end of a sentence: "a whole number from 1 to 65536".
-    pub fn takes(&self) -> String {
-        match self {
-            Self::Flag => "true or false".into(),
-            Self::Integer { low, high } if *high == i64::MAX as u64 => format!("a whole number from {low}"),
-            Self::Integer { low, high } => format!("a whole number from {low} to {high}"),
-            Self::Real { low, high } => format!("a number from {low} to {high}"),
-            Self::Span { low, high } => format!("a length of time from {low} to {high}, such as 50ms or 5min"),
-            Self::Size { low, high } => format!("an amount from {low} to {high}, such as 65536 or 64 KiB"),
-            Self::Choice(words) => format!("one of {}", words.join(", ")),
-            Self::Text => "a text".into(),
-            Self::Texts { required: true } => "a list of texts, at least one".into(),
-            Self::Texts { required: false } => "a list of texts".into(),
-            Self::Address => "an IP address with a port, such as 127.0.0.1:7717 or [::1]:7717".into(),
-            Self::Url => "an address such as http://127.0.0.1:8080/v1".into(),
-            Self::Path => "a path".into(),
-            Self::Zone => "system or a time zone's name, such as Europe/Berlin".into(),
-            Self::Secret => "a secret, from the environment or a file of its own".into(),
-        }
+/// Reads a value of a key.
+pub(super) trait Reads {
+    /// Reads what an environment variable or a flag says.
+    fn read(&self, text: &str) -> Option<ValueKind>;
+
+    /// The value in its canonical form, or nothing when the key doesn't take it.
+    fn check(&self, value: &ValueKind) -> Option<ValueKind>;
+}
+
+impl Reads for Field {
+    /// Empty text unsets an optional key.
+    fn read(&self, text: &str) -> Option<ValueKind> {
+        if text.is_empty() && self.is_optional() { Some(ValueKind::Nil) } else { self.shape.read(text) }
     }
 
-    /// Reads what an environment variable or a flag says.
-    pub fn read(&self, text: &str) -> Option<ValueKind> {
+    fn check(&self, value: &ValueKind) -> Option<ValueKind> {
+        match value {
+            ValueKind::String(text) if text.is_empty() && self.is_optional() => Some(ValueKind::Nil),
+            _ => self.shape.check(value),
+        }
+    }
+}
+
+impl Reads for Shape {
+    fn read(&self, text: &str) -> Option<ValueKind> {
         match self {
             Self::Flag => text.parse().ok().map(ValueKind::Boolean),
             Self::Integer { .. } => self.check(&ValueKind::I64(text.parse().ok()?)),
@@ -42,8 +42,7 @@ impl Shape {
         }
     }
 
-    /// The value in its canonical form, or nothing when the key doesn't take it.
-    pub fn check(&self, value: &ValueKind) -> Option<ValueKind> {
+    fn check(&self, value: &ValueKind) -> Option<ValueKind> {
         match (self, value) {
             (Self::Flag, ValueKind::Boolean(_)) => Some(value.clone()),
             (Self::Integer { low, high }, ValueKind::I64(number)) => {
@@ -66,31 +65,31 @@ impl Shape {
                 let words = words.filter(|words| !(*required && words.is_empty()))?;
                 Some(texts(words.into_iter()))
             }
-            (_, ValueKind::String(text)) => self.check_text(text),
+            (_, ValueKind::String(text)) => check_text(self, text),
             _ => None,
         }
     }
+}
 
-    fn check_text(&self, text: &str) -> Option<ValueKind> {
-        let fits = match self {
-            Self::Span { low, high } => {
-                let span: Span = text.parse().ok()?;
-                // Canonical, so that equal amounts print equally.
-                return within(span, low, high).then(|| ValueKind::String(span.to_string()));
-            }
-            Self::Size { low, high } => {
-                let size: ByteCount = text.parse().ok()?;
-                return within(size, low, high).then(|| ValueKind::String(size.to_string()));
-            }
-            Self::Choice(words) => words.contains(&text),
-            Self::Text | Self::Path | Self::Secret => !text.is_empty(),
-            Self::Address => text.parse::<SocketAddr>().is_ok(),
-            Self::Url => reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https")),
-            Self::Zone => text == "system" || TimeZone::get(text).is_ok(),
-            Self::Flag | Self::Integer { .. } | Self::Real { .. } | Self::Texts { .. } => false,
-        };
-        fits.then(|| ValueKind::String(text.to_owned()))
-    }
+fn check_text(shape: &Shape, text: &str) -> Option<ValueKind> {
+    let fits = match shape {
+        Shape::Span { low, high } => {
+            let span: Span = text.parse().ok()?;
+            // Canonical, so that equal amounts print equally.
+            return within(span, low, high).then(|| ValueKind::String(span.to_string()));
+        }
+        Shape::Size { low, high } => {
+            let size: ByteCount = text.parse().ok()?;
+            return within(size, low, high).then(|| ValueKind::String(size.to_string()));
+        }
+        Shape::Choice(words) => words.contains(&text),
+        Shape::Text | Shape::Path | Shape::Secret => !text.is_empty(),
+        Shape::Address => text.parse::<SocketAddr>().is_ok(),
+        Shape::Url => reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https")),
+        Shape::Zone => text == "system" || TimeZone::get(text).is_ok(),
+        Shape::Flag | Shape::Integer { .. } | Shape::Real { .. } | Shape::Texts { .. } => false,
+    };
+    fits.then(|| ValueKind::String(text.to_owned()))
 }
 
 /// Bounds are written like values; one that can't be read bounds nothing, which a test rules out.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 
-use super::shape::to_toml;
+use super::shape::{Reads as _, to_toml};
 use super::{
     CHANNELS, Fault, Field, MCP, Override, Secret, Shape, explain, fields, fields_of, is_server_name, sections,
 };

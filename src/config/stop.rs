@@ -1,7 +1,7 @@
 //! The protective stop.
 
-use super::field::section;
 use super::{Shape, Span};
+use maxim_config::section;
 
 section! {
     /// The protective stop. Nothing here can switch it off.

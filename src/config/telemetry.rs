@@ -1,7 +1,7 @@
 //! What the daemon says about itself.
 
 use super::Shape;
-use super::field::{choice, section};
+use maxim_config::{choice, section};
 
 choice! {
     /// How much is logged.

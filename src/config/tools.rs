@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::field::{choice, section};
 use super::{ByteCount, Shape, Span};
+use maxim_config::{choice, section};
 
 choice! {
     /// Whether child processes get namespaces of their own by bubblewrap.

@@ -226,10 +226,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     .map_err(|error| CliError::told(Exit::BadConfig, &error))?
     .owning(plan.own.clone());
     let tools = &plan.settings.tools;
-    rooms.hands.sandbox.namespaces = containment.namespaces();
-    rooms.fear.walls.barriers = containment.barriers();
+    rooms.action.hands.sandbox.namespaces = containment.namespaces();
+    rooms.gate.fear.walls.barriers = containment.barriers();
     // It listens already, so no child comes before this is known.
-    rooms.hands.sandbox.own_ports = containment.own_ports(vec![address.port()], tools);
+    rooms.action.hands.sandbox.own_ports = containment.own_ports(vec![address.port()], tools);
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     let clock: SharedClock = Arc::new(clock);
@@ -261,7 +261,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
 
     let connected = rooms
         .tool_servers
-        .connect(&latch, &rooms.hands.sandbox, standard_error::tell)
+        .connect(&latch, &rooms.action.hands.sandbox, standard_error::tell)
         .map_err(|error| unusable("the thread of tool servers", plan.folder.path(), &error))?;
 
     let (end, ended) = watch::channel(false);
@@ -299,22 +299,22 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         origins: origins.clone(),
         listen: address,
         started,
-        zone: rooms.suprachiasmatic_nucleus.zone.clone(),
+        zone: rooms.memory.zone.clone(),
         draining: Arc::clone(&draining),
-        llm: rooms.model.as_ref().map_or_else(|| "none".into(), ToString::to_string),
-        tokens: rooms.model.is_some().then(|| rooms.prefrontal.counter.to_string()),
-        body: rooms.body.clone(),
+        llm: rooms.effectors.model.as_ref().map_or_else(|| "none".into(), ToString::to_string),
+        tokens: rooms.effectors.model.is_some().then(|| rooms.deliberation.prefrontal.counter.to_string()),
+        body: rooms.effectors.body.clone(),
         backups: Arc::clone(&backups),
-        text_max: usize::try_from(plan.settings.gateway.text_max.get()).unwrap_or(usize::MAX),
+        text_max: plan.settings.perception.gateway.text_max.as_usize(),
         latch_file: Some(plan.folder.latch()),
         is_stop_path_tested: Arc::clone(&is_stop_path_tested),
         stop_threads: Some(Arc::clone(&signs)),
         figures,
         machines: machines.clone(),
-        tools: Arc::clone(&rooms.registry),
+        tools: Arc::clone(&rooms.action.registry),
         tool_servers: Arc::clone(&rooms.tool_servers),
         containment: Some(containment.clone()),
-        channels: Arc::clone(&rooms.channels),
+        channels: Arc::clone(&rooms.effectors.channels),
         imports: http::Imports::default(),
         retries: http::Retries::default(),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
@@ -359,6 +359,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     }
     // Only now: what comes in must find a brain that takes it.
     let channels = rooms
+        .effectors
         .channels
         .connect(move |name| of_channels.desk(name), standard_error::tell)
         .map_err(|error| unusable("the thread of channels", plan.folder.path(), &error))?;

@@ -74,7 +74,7 @@ impl Cast {
             tap: Some(Arc::clone(ear) as Arc<dyn Tap>),
         };
         let supervision = Supervision::new(rooms.supervision.clone(), latch);
-        let outside = Outside::new(frame.clone(), rooms.gateway.stop.clone(), rooms.body.clone());
+        let outside = Outside::new(frame.clone(), rooms.perception.gateway.stop.clone(), rooms.effectors.body.clone());
         let seated = kit.seat(&frame, &supervision, &outside).into_iter();
         let steppers = seated.map(|room| (room.stepper.name(), room.stepper)).collect();
         Ok(Self { steppers, script, ear: Arc::clone(ear) })

@@ -136,13 +136,18 @@ impl Recorder {
         header: Header,
         rooms: &AgentSettings,
     ) -> Result<Arc<Self>, RecorderError> {
-        let brought =
-            rooms.registry.specs().filter(|spec| spec.is_foreign && spec.offered_by.is_none()).cloned().collect();
-        let (home, own) = (rooms.fear.home.clone(), rooms.fear.own.as_ref().clone());
+        let brought = rooms
+            .action
+            .registry
+            .specs()
+            .filter(|spec| spec.is_foreign && spec.offered_by.is_none())
+            .cloned()
+            .collect();
+        let (home, own) = (rooms.gate.fear.home.clone(), rooms.gate.fear.own.as_ref().clone());
         let header = Header {
             home,
             own,
-            barriers: rooms.fear.walls.barriers,
+            barriers: rooms.gate.fear.walls.barriers,
             tool_lists: rooms.tool_servers.lists(),
             brought,
             ..header

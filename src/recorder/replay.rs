@@ -175,15 +175,15 @@ impl Recording {
         let mut settings = header.settings.clone();
         // No region knows a secret, and the files that hold them may be on another machine.
         (settings.llm.api_key, settings.llm.api_key_file) = (None, None);
-        (settings.encoder.api_key, settings.encoder.api_key_file) = (None, None);
+        (settings.effectors.encoder.api_key, settings.effectors.encoder.api_key_file) = (None, None);
         // Nobody is asked here: what counts is that there was a model.
         if settings.llm.tape.take().is_some() {
             (settings.llm.base_url, settings.llm.model) = (Some("http://127.0.0.1".into()), Some("taped".into()));
         }
         let rooms = AgentSettings::with_tools(&settings, header.boot, &header.workdir, &header.saved, registry);
         let mut rooms = rooms.map_err(|error| RecorderError::Settings(error.to_string()))?;
-        rooms.fear.home.clone_from(&header.home);
-        rooms.fear.walls.barriers = header.barriers;
+        rooms.gate.fear.home.clone_from(&header.home);
+        rooms.gate.fear.walls.barriers = header.barriers;
         Ok(rooms.owning(header.own.clone()))
     }
 }

@@ -85,9 +85,9 @@ impl Recording {
         let (tools, proof) = imagined;
         let mut rooms = self.agent_settings(tools)?;
         let tape = Arc::new(self.tape("of this recording"));
-        rooms.model = rooms.model.is_some().then(|| ModelSource::Tape(Arc::clone(&tape)));
+        rooms.effectors.model = rooms.effectors.model.is_some().then(|| ModelSource::Tape(Arc::clone(&tape)));
         if without == Without::Fear {
-            rooms.fear.fearless = Some(proof);
+            rooms.gate.fear.fearless = Some(proof);
         }
 
         let mut kit = Kit::new(rooms.deadline);

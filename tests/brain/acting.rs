@@ -81,7 +81,7 @@ const LATER: Duration = Duration::from_secs(70);
 
 fn settings() -> Settings {
     let mut settings = Settings::default();
-    settings.habit.act_every = "1s".parse().expect("a time");
+    settings.deliberation.habit.act_every = "1s".parse().expect("a time");
     settings
 }
 
@@ -137,7 +137,7 @@ fn it_learns_by_experience_alone_what_is_worth_doing_and_without_learning_it_doe
     assert!(better >= 19, "{better} of 20 did better than chance after five episodes: {learners:?}");
     assert!(of_episode(&learners, 5) > 0.6, "{curve:?}");
     let mut unlearning = settings();
-    unlearning.memory.nac_alpha = 0.001;
+    unlearning.memory.memory.nac_alpha = 0.001;
     let dull: Vec<Vec<f64>> = (0..5).map(|seed| lived(seed, unlearning.clone())).collect();
     let (first, last) = (of_episode(&dull, 0), of_episode(&dull, 5));
     println!("with a learning rate of 0.001: {first:.2} at first, {last:.2} at the end");
@@ -263,7 +263,7 @@ fn a_stop_a_hold_a_goal_and_less_autonomy_keep_it_still() {
         assert_eq!(asked(&bench), before, "nobody is asked");
     }
     let mut off = settings();
-    off.habit.acts = false;
+    off.deliberation.habit.acts = false;
     bench.restart_with_settings(off);
     assert_eq!(acts(&mut bench, &done), 0, "switched off");
 }

@@ -56,7 +56,7 @@ fn where_acting_at_once_goes_well_thinking_must_do_better_to_be_worth_it() {
     }
     let thoughts = |at_once: usize| {
         let model = Model::minded(fails);
-        let mut bench = model.bench(|settings| settings.gate.bridge_gain = 0.0);
+        let mut bench = model.bench(|settings| settings.gate.gate.bridge_gain = 0.0);
         for number in 0..at_once {
             bench.say(&format!("create a file a{number}.txt with the text x"));
         }
@@ -158,7 +158,7 @@ fn a_thought_is_answered_with_what_is_generally_known_and_usual_now_and_with_wha
         }
     }
     let model = Model::minded(wonders);
-    let mut bench = model.bench(|settings| settings.habit.evidence_max = 1);
+    let mut bench = model.bench(|settings| settings.deliberation.habit.evidence_max = 1);
     let line = |hour: u32, told: &Value| {
         let mut line = told.clone();
         line["timestamp"] = format!("2026-01-04T0{hour}:00:00Z").into();

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim::config::{Driver, Settings};
+use maxim::config::Settings;
 use maxim_actors::action::cause_ledger::{CausePart, parts_prefix};
+use maxim_actors::effectors::body::DriverKind;
 use maxim_actors::effectors::body::{Fault, Joint, SimBody};
 use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
@@ -20,7 +21,7 @@ use crate::model::{Model, acts};
 
 fn embodied() -> Bench {
     let mut settings = Settings::default();
-    settings.body.driver = Driver::Sim;
+    settings.effectors.body.driver = DriverKind::Sim;
     Bench::with("maxim", StateStore::in_memory(), core_tools, settings)
 }
 
@@ -277,7 +278,7 @@ fn it_looks_at_what_it_sees_and_at_what_is_new() {
 #[test]
 fn a_model_is_shown_what_is_seen_and_how_the_body_stands() {
     let model = Model::minded(|_| acts("respond", &json!({"message": "I see."})));
-    let mut bench = model.bench(|settings| settings.body.driver = Driver::Sim);
+    let mut bench = model.bench(|settings| settings.effectors.body.driver = DriverKind::Sim);
     let ask = "what would the gulls tell a guest?";
     bench.say(ask);
     assert!(!model.last().contains("source=\"senses\"") && !model.last().contains("source=\"body\""));
@@ -440,7 +441,7 @@ fn a_crash_within_a_movement_leaves_it_unknown_or_taken_back_and_the_body_still(
 fn what_is_nearly_a_stop_stops_a_body_that_moves_and_none_that_stands() {
     let hears = |moves: bool, text: &str| {
         let mut settings = Settings::default();
-        settings.body.driver = Driver::Sim;
+        settings.effectors.body.driver = DriverKind::Sim;
         let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
         if moves {
             bench.say("look left 20 degrees");
@@ -470,7 +471,7 @@ fn what_is_nearly_a_stop_stops_a_body_that_moves_and_none_that_stands() {
 #[test]
 fn some_seconds_after_a_movement_the_body_stands() {
     let mut settings = Settings::default();
-    settings.body.driver = Driver::Sim;
+    settings.effectors.body.driver = DriverKind::Sim;
     let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     assert!(!bench.body.moves());
     bench.say("look left 20 degrees");

@@ -84,7 +84,7 @@ fn with_stove() -> ToolRegistry {
 /// How often it burns itself before it asks.
 fn burns(gain: f64) -> usize {
     let mut settings = Settings::default();
-    settings.gate.bridge_gain = gain;
+    settings.gate.gate.bridge_gain = gain;
     let mut bench = Bench::with("maxim", StateStore::in_memory(), with_stove, settings);
     let burnt = (0..40).take_while(|_| status(&bench.say("touch the stove")) == "failed").count();
     let ended = bench.say("create a file calm.txt with the text fine");
@@ -262,7 +262,7 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
     let [mut with, mut without] = twins("significance");
     // And one that learns nothing of what it judges.
     let mut settings = Settings::default();
-    settings.significance.eta = 0.0;
+    settings.learning.significance.eta = 0.0;
     let mut unmoved = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     let things = [
         "lantern", "kettle", "ladder", "violin", "compass", "anchor", "basket", "candle", "hammer", "mirror", "pillow",
@@ -289,7 +289,7 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
 /// Sees many things in a row, each with these beside it, without anybody who asks; whether a lamp is kept a day later.
 fn kept_after(beside: impl Fn(usize) -> [String; 2]) -> (usize, Value) {
     let mut settings = Settings::default();
-    settings.memory.capture_salience = 0.8;
+    settings.memory.memory.capture_salience = 0.8;
     let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     aim(&mut bench, "tidy the attic");
     for n in 0..20 {
@@ -329,7 +329,7 @@ fn odd_words(n: usize) -> String {
 fn after_a_surprise_what_is_seen_is_kept_until_it_has_faded() {
     let kept = |after: Duration| {
         let mut settings = Settings::default();
-        settings.memory.capture_salience = 0.6;
+        settings.memory.memory.capture_salience = 0.6;
         let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
         // What follows a surprise turned out to matter, in this life.
         let weights = SignificanceWeights { features: [6.0, 1.0, 1.0, 1.0, 0.5, 1.0], bias: -2.0 };

@@ -65,7 +65,7 @@ fn what_repeats_changes_the_answer_and_nothing_does_without_the_rooms() {
         assert!(!reply.contains("almost always works"), "without {room}: {reply}");
     }
     let mut settings = Settings::default();
-    settings.memory.knowledge_max = 0;
+    settings.memory.memory.knowledge_max = 0;
     let mut without = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     (0..5).for_each(|n| drop(without.say(&format!("create a file n{n}.txt with the text hello"))));
     promote(&mut without);
@@ -348,7 +348,7 @@ fn what_a_tool_works_with_is_answered_and_before_a_model_which_acts_by_it() {
     }
     let acted = |knowledge_max: u32| {
         let model = Model::minded(minds_what_works);
-        let mut bench = model.bench(|settings| settings.memory.knowledge_max = knowledge_max);
+        let mut bench = model.bench(|settings| settings.memory.memory.knowledge_max = knowledge_max);
         practise(&mut bench, 3);
         bench.say("hm, it would be good if some txt file told me what to buy, wouldn't it?");
         (bench.file("list.txt").exists(), model.last())

@@ -45,7 +45,7 @@ fn with_feeder() -> ToolRegistry {
 /// Fear goes by what is predicted alone, and begins at a quarter.
 fn bench() -> Bench {
     let mut settings = Settings::default();
-    (settings.gate.bridge_gain, settings.gate.veto_value) = (0.0, 0.25);
+    (settings.gate.gate.bridge_gain, settings.gate.gate.veto_value) = (0.0, 0.25);
     Bench::with("maxim", StateStore::in_memory(), with_feeder, settings)
 }
 

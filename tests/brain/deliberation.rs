@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use maxim::config::Driver;
 use maxim_actors::action::cause_ledger::{CausePart, parts_prefix};
 use maxim_actors::deliberation::prefrontal_cortex::{LAST_PROMPT, LastPrompt};
+use maxim_actors::effectors::body::DriverKind;
 use maxim_actors::language::Tokenizer;
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::signals::working_memory::{EntryKind, SurveyOrder, SurveyWorkingMemory, WorkingMemorySurveyed};
@@ -295,7 +295,7 @@ fn what_thinking_led_to_decides_what_is_thought_about_next() {
     let lives = |without: Option<&str>| {
         let model = Model::minded(tries);
         // The gate of fear would ask before it went wrong often enough.
-        let mut bench = model.bench(|settings| settings.gate.bridge_gain = 0.0);
+        let mut bench = model.bench(|settings| settings.gate.gate.bridge_gain = 0.0);
         if let Some(room) = without {
             assert!(bench.agent.cut(room));
         }
@@ -337,7 +337,7 @@ fn what_memory_knows_is_not_new_however_long_ago_it_was() {
     const GULLS: &str = "what would seven grey gulls make of a rusty harbour crane?";
     let gated = |without: Option<&str>| {
         let model = Model::minded(fails);
-        let mut bench = model.bench(|settings| settings.gate.bridge_gain = 0.0);
+        let mut bench = model.bench(|settings| settings.gate.gate.bridge_gain = 0.0);
         bench.say(GULLS);
         (0..7).for_each(|_| drop(bench.say(VISIT)));
         // More than the percepts of late.
@@ -496,11 +496,11 @@ fn the_prompt_tells_what_was_heard_and_how_the_other_parts_are_and_is_silent_whe
 fn a_mind_with_a_body_is_told_how_to_act_with_it() {
     let coached = |driver| {
         let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
-        let mut bench = model.bench(|settings| settings.body.driver = driver);
+        let mut bench = model.bench(|settings| settings.effectors.body.driver = driver);
         bench.say(VISIT);
         has(&bench, "acting_coach")
     };
-    assert_eq!((coached(Driver::Sim), coached(Driver::None)), (true, false));
+    assert_eq!((coached(DriverKind::Sim), coached(DriverKind::None)), (true, false));
 }
 
 #[test]

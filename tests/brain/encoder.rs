@@ -117,9 +117,9 @@ impl Server {
 
 fn with_server(url: &str, model: &str) -> Settings {
     let mut settings = Settings::default();
-    settings.encoder.base_url = Some(url.to_owned());
-    settings.encoder.model = Some(model.to_owned());
-    settings.encoder.timeout = "2s".parse().expect("a time");
+    settings.effectors.encoder.base_url = Some(url.to_owned());
+    settings.effectors.encoder.model = Some(model.to_owned());
+    settings.effectors.encoder.timeout = "2s".parse().expect("a time");
     settings
 }
 
@@ -349,7 +349,7 @@ fn a_folder_of_ones_own_is_an_encoder_and_another_kind_of_model_is_told() {
     ];
     static_model::write(folder.path(), r#"{"model_type":"bert","architectures":["BertModel"]}"#, &words);
     let mut settings = Settings::default();
-    settings.encoder.folder = Some(folder.path().to_owned());
+    settings.effectors.encoder.folder = Some(folder.path().to_owned());
     let mut bench = bench(settings);
     remember(&mut bench);
     let problem = state(&mut bench)["problem"].as_str().unwrap_or_default().to_owned();
@@ -385,7 +385,7 @@ fn what_vectors_cost_is_metered_and_with_too_little_left_the_server_is_not_asked
     let server = Server::new(Conduct::Meaning(16));
     let lived = |price: f64| {
         let mut settings = with_server(&server.serve(), "meaning");
-        (settings.encoder.price, settings.llm.money_per_session) = (price, 1.0);
+        (settings.effectors.encoder.price, settings.llm.money_per_session) = (price, 1.0);
         let mut bench = bench(settings);
         remember(&mut bench);
         bench.pass(Duration::from_secs(60));

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use maxim::config::{Driver, Settings};
+use maxim::config::Settings;
+use maxim_actors::effectors::body::DriverKind;
 use maxim_actors::store::StateStore;
 use serde_json::{Value, json};
 
@@ -42,8 +43,8 @@ fn a_call_that_would_pass_a_limit_of_money_is_not_made_and_an_hour_later_it_is()
 #[test]
 fn a_movement_beyond_the_degrees_of_an_hour_is_refused_before_it_is_made() {
     let mut settings = Settings::default();
-    settings.body.driver = Driver::Sim;
-    settings.body.degrees_per_hour = 50.0;
+    settings.effectors.body.driver = DriverKind::Sim;
+    settings.effectors.body.degrees_per_hour = 50.0;
     let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     assert_eq!(bench.say("look left 30 degrees").actions[0].status, "done");
     let effort = status(&mut bench)["motor_effort"].clone();

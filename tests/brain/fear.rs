@@ -54,7 +54,7 @@ fn it_does_not_write_its_own_configuration_and_does_not_reach_its_data_whoever_a
 fn a_fear_is_forgiven_after_its_half_life_and_comes_back_with_the_next_burn() {
     let burnt = |half_life: &str, wait: std::time::Duration| {
         let mut settings = maxim::config::Settings::default();
-        settings.gate.forgiveness_half_life = half_life.parse().expect("a time");
+        settings.gate.gate.forgiveness_half_life = half_life.parse().expect("a time");
         let mut bench = Bench::with("maxim", StateStore::in_memory(), with_stove, settings);
         while bench.say("touch the stove").actions[0].status == "failed" {}
         bench.pass(wait);

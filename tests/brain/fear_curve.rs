@@ -130,7 +130,7 @@ fn the_curves_of_fear_are_those_of_the_guide() {
     {
         let counts: Vec<usize> = HAZARDS
             .iter()
-            .map(|(verb, _)| burnt(&mut bench(|s| s.gate.bridge_gain = gain), &format!("{verb} the stove")))
+            .map(|(verb, _)| burnt(&mut bench(|s| s.gate.gate.bridge_gain = gain), &format!("{verb} the stove")))
             .collect();
         assert!(counts.windows(2).all(|pair| pair[0] == pair[1]), "alike for each hazard: {counts:?}");
         assert!(gain < 0.15 || counts[0] <= 5, "at most 5: {counts:?}");
@@ -208,7 +208,7 @@ fn the_thing_that_hurts_is_told_from_the_thing_that_does_not() {
 /// What is pursued is part of the circumstances.
 #[test]
 fn what_goes_wrong_for_one_goal_is_not_feared_for_another() {
-    let mut bench = bench(|settings| settings.gate.bridge_gain = 0.0);
+    let mut bench = bench(|settings| settings.gate.gate.bridge_gain = 0.0);
     let expected = |bench: &mut Bench, goal: &str| {
         let asked = json!({"tool_name": "touch_thing", "context": goal});
         bench.inquire("predict_outcome", asked)["value"].as_f64().expect("a value")

@@ -274,7 +274,7 @@ fn pain_that_a_sense_reports_interrupts_and_is_told() {
 /// turns that went the whole way. `felt_from`: how far off a movement is felt, in standard deviations.
 fn turned_otherwise(practised: usize, felt_from: f64) -> (bool, Vec<String>) {
     let mut settings = Settings::default();
-    settings.cerebellum.felt_from = felt_from;
+    settings.learning.cerebellum.felt_from = felt_from;
     let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     let turn = |bench: &Bench, by: f64| {
         bench.agent.outside.door.sense(MovementSensed {

@@ -70,9 +70,9 @@ fn the_hippocampus_joins_and_spreads_by_its_numbers() {
         found["results"].as_array().into_iter().flatten().any(|one| one["via"] == "association")
     };
     assert!(brought_back(usual));
-    assert!(!brought_back(|settings| settings.hippocampus.association_floor = 1.0), "no edge");
-    assert!(!brought_back(|settings| settings.hippocampus.associations_max = 0), "no edge");
-    assert!(!brought_back(|settings| settings.hippocampus.spreading_floor = 0.9), "an edge that nothing passes");
+    assert!(!brought_back(|settings| settings.memory.hippocampus.association_floor = 1.0), "no edge");
+    assert!(!brought_back(|settings| settings.memory.hippocampus.associations_max = 0), "no edge");
+    assert!(!brought_back(|settings| settings.memory.hippocampus.spreading_floor = 0.9), "an edge that nothing passes");
 }
 
 #[test]
@@ -89,8 +89,9 @@ fn an_episode_fits_a_question_by_the_numbers_of_recall() {
     };
     assert_eq!(beside(usual), 1, "by what was said just before");
     let apart = |settings: &mut Settings| {
-        (settings.recall.neighbour_decay, settings.recall.sitting, settings.recall.answer) = (0.0, 0.0, 0.0);
-        (settings.recall.meaning, settings.recall.meaning_near) = (0.0, 0.0);
+        (settings.memory.recall.neighbour_decay, settings.memory.recall.sitting, settings.memory.recall.answer) =
+            (0.0, 0.0, 0.0);
+        (settings.memory.recall.meaning, settings.memory.recall.meaning_near) = (0.0, 0.0);
     };
     assert_eq!(beside(apart), 0);
 }
@@ -107,8 +108,8 @@ fn a_surprise_makes_causes_by_the_hippocampus_numbers() {
         page.lines.iter().filter(|line| line.contains("\"Causes\"")).count()
     };
     assert!(causes(usual) > 0);
-    assert_eq!(causes(|settings| settings.hippocampus.surprise = 1.0), 0);
-    assert_eq!(causes(|settings| settings.hippocampus.causes_max = 0), 0);
+    assert_eq!(causes(|settings| settings.memory.hippocampus.surprise = 1.0), 0);
+    assert_eq!(causes(|settings| settings.memory.hippocampus.causes_max = 0), 0);
 }
 
 #[test]
@@ -121,9 +122,9 @@ fn sleep_lets_go_by_its_numbers() {
         (told["episodes"]["pruned"].as_u64().expect("a count"), told["episodes"]["compressed"].as_u64())
     };
     assert!(pruned(usual).0 > 20);
-    assert_eq!(pruned(|settings| settings.sleep.idle = "365days".parse().expect("a time")), (0, Some(0)));
-    assert_eq!(pruned(|settings| settings.sleep.remove_below = 0.0).0, 0, "nothing is so low");
-    assert_eq!(pruned(|settings| settings.sleep.salience = 1.0).0, 0, "it was salient enough");
+    assert_eq!(pruned(|settings| settings.memory.sleep.idle = "365days".parse().expect("a time")), (0, Some(0)));
+    assert_eq!(pruned(|settings| settings.memory.sleep.remove_below = 0.0).0, 0, "nothing is so low");
+    assert_eq!(pruned(|settings| settings.memory.sleep.salience = 1.0).0, 0, "it was salient enough");
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn the_suprachiasmatic_nucleus_finds_rhythms_by_its_numbers() {
         told["rhythms"].as_array().map_or(0, Vec::len)
     };
     assert!(rhythms(usual) > 0);
-    assert_eq!(rhythms(|settings| settings.suprachiasmatic_nucleus.rhythm_events_min = 50), 0);
+    assert_eq!(rhythms(|settings| settings.memory.suprachiasmatic_nucleus.rhythm_events_min = 50), 0);
 }
 
 #[test]
@@ -153,7 +154,11 @@ fn the_gate_fears_by_the_numbers_of_the_nucleus_accumbens() {
         bench.say("touch the stove").actions[0].status.clone()
     };
     assert_eq!(status(usual), "asked");
-    assert_eq!(status(|settings| settings.nucleus_accumbens.confidence_max = 0.1), "failed", "done, and it hurt");
+    assert_eq!(
+        status(|settings| settings.learning.nucleus_accumbens.confidence_max = 0.1),
+        "failed",
+        "done, and it hurt"
+    );
 }
 
 #[test]
@@ -166,7 +171,7 @@ fn the_entorhinal_cortex_compares_by_its_weights() {
         found["results"][0]["text"].as_str().unwrap_or_default().to_owned()
     };
     assert!(best(usual).contains("blue drawer"));
-    assert!(!best(|settings| settings.entorhinal_cortex.semantic = 0.0).contains("blue drawer"));
+    assert!(!best(|settings| settings.memory.entorhinal_cortex.semantic = 0.0).contains("blue drawer"));
 }
 
 fn mugs(change: fn(&mut Settings)) -> Bench {
@@ -193,7 +198,7 @@ fn the_anterior_temporal_lobe_knows_a_name_again_by_its_numbers() {
         found["results"].as_array().map_or(0, Vec::len)
     };
     assert_eq!(known(usual), 1);
-    assert_eq!(known(|settings| settings.anterior_temporal_lobe.same_name = 1.0), 0);
+    assert_eq!(known(|settings| settings.memory.anterior_temporal_lobe.same_name = 1.0), 0);
 }
 
 #[test]
@@ -203,7 +208,7 @@ fn what_was_taught_is_as_sure_as_is_configured() {
         found["results"][0]["confidence"].as_f64().expect("a confidence")
     };
     assert!(sure(usual) >= 0.5);
-    assert!((sure(|settings| settings.anterior_temporal_lobe.confidence_max = 0.2) - 0.2).abs() < 1e-9);
+    assert!((sure(|settings| settings.memory.anterior_temporal_lobe.confidence_max = 0.2) - 0.2).abs() < 1e-9);
 }
 
 #[test]
@@ -215,7 +220,7 @@ fn the_gate_heeds_the_bridges_by_their_numbers() {
         (0..40).take_while(|_| bench.say("touch the stove").actions[0].status == "failed").count()
     };
     assert_eq!(burnt(usual), 3, "three alike speak");
-    assert_eq!(burnt(|settings| settings.bridges.danger_cases_min = 5), 5);
+    assert_eq!(burnt(|settings| settings.learning.bridges.danger_cases_min = 5), 5);
     let asked = |change: fn(&mut Settings)| {
         let mut bench = under(change);
         let denied = bench.say_as("run the command git init && git reset --hard", "bo", Trust::Listed).actions[0].id;
@@ -225,7 +230,7 @@ fn the_gate_heeds_the_bridges_by_their_numbers() {
     };
     assert_eq!(asked(usual), "done", "one no is no rule");
     let touchy = |settings: &mut Settings| {
-        (settings.bridges.asking_cases_min, settings.bridges.asking_unwanted_to) = (1, 0.4);
+        (settings.learning.bridges.asking_cases_min, settings.learning.bridges.asking_unwanted_to) = (1, 0.4);
     };
     assert_eq!(asked(touchy), "asked");
 }
@@ -239,7 +244,10 @@ fn concepts_stay_whole_as_long_as_is_configured() {
         records(&bench, AnteriorTemporalLobe::NAME, "\"compressed\":true")
     };
     assert!(made_small(usual) > 0);
-    assert_eq!(made_small(|s| s.anterior_temporal_lobe.consolidated_after = "365days".parse().expect("a time")), 0);
+    assert_eq!(
+        made_small(|s| s.memory.anterior_temporal_lobe.consolidated_after = "365days".parse().expect("a time")),
+        0
+    );
 }
 
 #[test]
@@ -257,7 +265,8 @@ fn records_of_numbers_stay_whole_as_long_as_is_configured() {
         before - whole(&bench)
     };
     assert_eq!(made_small(usual), 1);
-    let long = |settings: &mut Settings| settings.angular_gyrus.consolidated_after = "365days".parse().expect("a time");
+    let long =
+        |settings: &mut Settings| settings.memory.angular_gyrus.consolidated_after = "365days".parse().expect("a time");
     assert_eq!(made_small(long), 0);
 }
 
@@ -272,9 +281,9 @@ fn the_senses_of_number_confirm_by_their_numbers() {
         bench.say("how reliable is write_file?").reply.unwrap_or_default()
     };
     assert!(reply(usual).contains("succeeds in 100 %"));
-    let quick = reply(|settings| settings.intraparietal_sulcus.values_min = 200);
+    let quick = reply(|settings| settings.learning.intraparietal_sulcus.values_min = 200);
     assert!(quick.contains("no pattern"), "{quick}");
-    let patient = reply(|settings| settings.statistician.times = 100);
+    let patient = reply(|settings| settings.learning.statistician.times = 100);
     assert!(patient.contains("no pattern"), "{patient}");
 }
 
@@ -293,7 +302,7 @@ fn the_promoter_asks_whether_it_is_chance_by_its_numbers() {
         verdict.map(|(_, verdict)| verdict)
     };
     assert_eq!(verdict(usual), Some(PromotionVerdict::Noise));
-    assert_eq!(verdict(|settings| settings.semantic_promoter.judged_from = 64), Some(PromotionVerdict::Promoted));
+    assert_eq!(verdict(|settings| settings.sleep.semantic_promoter.judged_from = 64), Some(PromotionVerdict::Promoted));
 }
 
 #[test]
@@ -307,5 +316,5 @@ fn the_cerebellum_makes_a_program_by_its_numbers() {
         bench.file("d.txt").exists()
     };
     assert!(!done(usual), "three times makes a program");
-    assert!(done(|settings| settings.cerebellum.repetitions = 2));
+    assert!(done(|settings| settings.learning.cerebellum.repetitions = 2));
 }

@@ -80,12 +80,12 @@ fn what_a_tool_brings_from_outside_does_not_become_a_memory_of_its_own() {
 /// Pursues a goal that nobody says anything about, four times over, when it is used to answering.
 fn pursued_unremarked(title: &str) -> Bench {
     let mut settings = maxim::config::Settings::default();
-    settings.memory.capture_checkpoint = "1h".parse().expect("a time");
+    settings.memory.memory.capture_checkpoint = "1h".parse().expect("a time");
     // A goal that is taken up is as salient as a person's words, 0.9.
-    settings.memory.capture_salience = 0.95;
+    settings.memory.memory.capture_salience = 0.95;
     // That it failed is known after what surprised.
-    settings.memory.capture_pain = 1.0;
-    settings.gate.bridge_gain = 0.0;
+    settings.memory.memory.capture_pain = 1.0;
+    settings.gate.gate.bridge_gain = 0.0;
     let store = maxim_actors::store::StateStore::in_memory();
     let mut bench = Bench::with("maxim", store, crate::stove::with_stove, settings);
     (0..5).for_each(|n| drop(bench.say(&format!("remember that box {n} is empty"))));
@@ -164,10 +164,10 @@ fn reminded(causes: u32) -> String {
     }
     let model = Model::minded(minds_what_came_of_it);
     let mut bench = model.bench_with(crate::stove::with_stove, |settings| {
-        let recall = &mut settings.recall;
+        let recall = &mut settings.memory.recall;
         (recall.neighbour_steps, recall.related_words) = (0, 0);
         (recall.sitting, recall.meaning, recall.meaning_near) = (0.0, 0.0, 0.0);
-        (settings.hippocampus.associations_max, settings.hippocampus.causes_max) = (0, causes);
+        (settings.memory.hippocampus.associations_max, settings.memory.hippocampus.causes_max) = (0, causes);
     });
     assert_eq!(bench.say("create a file flour.txt with the text two bags").actions[0].status, "done");
     assert_eq!(bench.say("touch the stove").actions[0].status, "failed");
@@ -189,9 +189,9 @@ fn what_came_of_something_comes_to_mind_with_it_over_its_causes() {
 
 #[test]
 fn what_is_captured_and_merged_is_as_configured() {
-    let kept = |change: fn(&mut maxim::config::Memory)| {
+    let kept = |change: fn(&mut maxim_actors::memory::Memory)| {
         let mut settings = maxim::config::Settings::default();
-        change(&mut settings.memory);
+        change(&mut settings.memory.memory);
         let mut bench = Bench::with("maxim", maxim_actors::store::StateStore::in_memory(), core_tools, settings);
         let at = |second: u64| format!("2026-01-05T08:00:{second:02}Z");
         // The first is a checkpoint in any case; then a dull moment, and the same again.

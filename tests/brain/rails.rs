@@ -52,8 +52,8 @@ fn the_same_call_that_fails_again_and_again_is_stopped_unless_a_person_wants_it(
         false => acts("read_file", &json!({"path": "nowhere.txt"})),
     });
     let mut bench = model.bench(|settings| {
-        settings.gate.bridge_gain = 0.0;
-        settings.autonomy.failures_in_row = 2;
+        settings.gate.gate.bridge_gain = 0.0;
+        settings.gate.autonomy.failures_in_row = 2;
     });
     let tried: Vec<_> =
         ["ducks", "geese", "swans"].map(|bird| first(&bench.say(&format!("do {bird} like it?")))).into();

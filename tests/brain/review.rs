@@ -1,7 +1,7 @@
 //! The model's review changes what is asked, and nothing else: what is harmful stays blocked, and no words of a call
 //! decide on it.
 
-use maxim::config::ModelReview;
+use maxim_actors::gate::fear_agent::ModelReview;
 use serde_json::{Value, json};
 
 use crate::common::Bench;
@@ -100,11 +100,11 @@ fn a_review_softens_nothing_that_a_rule_is_sure_of() {
 #[test]
 fn a_review_can_be_mere_advice_or_switched_off() {
     let model = reviewer(HARMLESS);
-    let (status, reason) = self::status(&mut model.bench(|s| s.gate.model_review = ModelReview::Advise), UNKNOWN);
+    let (status, reason) = self::status(&mut model.bench(|s| s.gate.gate.model_review = ModelReview::Advise), UNKNOWN);
     assert_eq!(status, "asked");
     assert!(reason.contains("finds it harmless: it only lists"), "{reason}");
     let model = reviewer(HARMLESS);
-    assert_eq!(self::status(&mut model.bench(|s| s.gate.model_review = ModelReview::Off), UNKNOWN).0, "asked");
+    assert_eq!(self::status(&mut model.bench(|s| s.gate.gate.model_review = ModelReview::Off), UNKNOWN).0, "asked");
     assert!(reviews(&model).is_empty());
 }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use maxim::agent::AgentSettings;
-use maxim::config::{Driver, Settings, Span};
+use maxim::config::{Settings, Span};
+use maxim_actors::effectors::body::DriverKind;
 use maxim_actors::store::StateStore;
 use maxim_bus::Trust;
 use maxim_bus::signals::powers::ReportPowers;
@@ -144,7 +145,7 @@ fn a_chain_of_thoughts_is_bounded_and_the_person_is_answered() {
 fn a_simulation_with_a_body_is_refused_by_its_key() {
     let mut settings = Settings::default();
     simulated(&mut settings);
-    settings.body.driver = Driver::Sim;
+    settings.effectors.body.driver = DriverKind::Sim;
     let folder = tempfile::tempdir().expect("a folder");
     let made = AgentSettings::with_tools(&settings, 1, folder.path(), folder.path(), core_tools());
     let error = made.err().map(|error| error.to_string()).unwrap_or_default();

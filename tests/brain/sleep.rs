@@ -178,7 +178,7 @@ fn when_the_disk_budget_is_reached_what_was_made_small_goes_and_the_report_count
     let told = |i: i64| moment(&format!("told-{i}"), 20 + i % 9, json!({"text": words(i), "people": ["Anna"]}));
     let slept = |budget: u64| {
         let mut settings = Settings::default();
-        settings.memory.episodes_max = ByteCount::new(budget);
+        settings.memory.memory.episodes_max = ByteCount::new(budget);
         let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
         bench.remember(&(0..1_400).map(told).collect::<Vec<_>>());
         bench.ask_to_sleep();
@@ -242,7 +242,7 @@ struct Slept {
 /// An agent with such a life and a concept that nobody asked for in a month, about to sleep.
 fn tired() -> Bench {
     let mut settings = Settings::default();
-    settings.memory.sleep_hour = 24;
+    settings.memory.memory.sleep_hour = 24;
     let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     let text = "# Kitchen\n\nA coffee mug is a cup.\n".to_owned();
     let part = IngestDocument {

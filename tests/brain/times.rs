@@ -20,7 +20,7 @@ fn mornings(days: u32) -> Vec<(u64, String)> {
 }
 
 fn without_clocks(settings: &mut Settings) {
-    settings.memory.oscillators = false;
+    settings.memory.memory.oscillators = false;
 }
 
 #[test]
@@ -99,9 +99,12 @@ fn wondered_after_silence(configure: fn(&mut Settings)) -> bool {
 
 #[test]
 fn how_the_clocks_learned_to_hang_together_decides_what_time_is_foreseen() {
-    assert!(wondered_after_silence(|settings| settings.suprachiasmatic_nucleus.coupling = 0.1), "they drag each other");
+    assert!(
+        wondered_after_silence(|settings| settings.memory.suprachiasmatic_nucleus.coupling = 0.1),
+        "they drag each other"
+    );
     let unlearned = |settings: &mut Settings| {
-        let clocks = &mut settings.suprachiasmatic_nucleus;
+        let clocks = &mut settings.memory.suprachiasmatic_nucleus;
         (clocks.coupling, clocks.hebb_rate) = (0.1, 0.0);
     };
     assert!(!wondered_after_silence(unlearned), "what has learned nothing drags nothing");

@@ -230,13 +230,13 @@ fn the_configured_rails_hold_by_level_and_rate() {
         let ended = bench.say(&format!("create a file {name} with the text x"));
         (ended.actions[0].status.clone(), ended.actions[0].reason.clone().unwrap_or_default())
     };
-    let mut listed = with(|settings| settings.autonomy.autonomous_tools = vec!["read_file".into()]);
+    let mut listed = with(|settings| settings.gate.autonomy.autonomous_tools = vec!["read_file".into()]);
     let (status, reason) = write(&mut listed, "a.txt");
     assert!(status == "blocked" && reason.contains("autonomy.whitelist"), "{status} {reason}");
     assert!(!listed.file("a.txt").exists());
-    let mut other_level = with(|settings| settings.autonomy.supervised_tools = vec!["read_file".into()]);
+    let mut other_level = with(|settings| settings.gate.autonomy.supervised_tools = vec!["read_file".into()]);
     assert_eq!(write(&mut other_level, "a.txt").0, "done");
-    let mut slow = with(|settings| settings.autonomy.per_minute = 2);
+    let mut slow = with(|settings| settings.gate.autonomy.per_minute = 2);
     assert_eq!((write(&mut slow, "a.txt").0.as_str(), write(&mut slow, "b.txt").0.as_str()), ("done", "done"));
     let (status, reason) = write(&mut slow, "c.txt");
     assert!(status == "blocked" && reason.contains("2 a minute"), "{status} {reason}");

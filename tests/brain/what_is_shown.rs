@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim::config::{Driver, Settings, Span};
+use maxim::config::{Settings, Span};
 use maxim_actors::action::tools::{Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::prefrontal_cortex::{LAST_PROMPT, LastPrompt};
+use maxim_actors::effectors::body::DriverKind;
 use maxim_actors::memory::anterior_temporal_lobe::AnteriorTemporalLobe;
 use maxim_actors::memory::hippocampus::{Hippocampus, exporting};
 use maxim_actors::region::{RecordView, Region};
@@ -122,17 +123,17 @@ fn what_it_lowered_of_its_powers_stands_in_its_identity_and_takes_the_tools_away
 fn a_body_is_told_what_is_around_it_and_in_what_state() {
     let shown = |driver| {
         let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
-        let mut bench = model.bench(|settings| settings.body.driver = driver);
+        let mut bench = model.bench(|settings| settings.effectors.body.driver = driver);
         sees(&mut bench, &["cup"]);
         bench.pass(Duration::from_secs(10));
         bench.say(QUESTION);
         (fate(&bench, "entity_context"), last_prompt(&bench))
     };
-    let (embodied, prompt) = shown(Driver::Sim);
+    let (embodied, prompt) = shown(DriverKind::Sim);
     assert_eq!(embodied, Some(true));
     assert!(prompt.user.contains("cup (object): new to you, seen 1 times, last 12 s ago"), "{}", prompt.user);
     assert!(prompt.system.contains("Your body is a simulated one"), "{}", prompt.system);
-    let (bare, prompt) = shown(Driver::None);
+    let (bare, prompt) = shown(DriverKind::None);
     assert_eq!(bare, None);
     assert!(prompt.user.contains("cup (object, confidence 0.90)") && !prompt.system.contains("simulated"));
 }
@@ -163,7 +164,7 @@ fn more_of_memory_is_told_where_there_is_room_and_goes_first_where_there_is_none
 #[test]
 fn what_is_associated_with_what_a_percept_reminds_of_is_told_to_a_mind_that_thinks() {
     let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
-    let mut bench = model.bench(|settings| settings.habit.evidence_max = 1);
+    let mut bench = model.bench(|settings| settings.deliberation.habit.evidence_max = 1);
     let lines = [
         json!({"id": "tea", "timestamp": "2026-01-04T04:00:00Z", "text": "Anna drinks black tea", "objects": ["ladder"],
             "people": ["Anna"], "goal": "tidy the attic"}),
@@ -234,7 +235,7 @@ fn so_many_pieces_of_knowledge_and_no_more_are_shown() {
     ];
     let shown = |most: u32| {
         let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
-        let mut bench = model.bench(|settings| settings.memory.knowledge_max = most);
+        let mut bench = model.bench(|settings| settings.memory.memory.knowledge_max = most);
         for kind in kinds {
             let text = format!("# {kind}\n\nA {kind} jug is a vessel.\n");
             let part = IngestDocument {

@@ -283,7 +283,7 @@ fn while_a_room_is_held_only_so_much_waits_for_it_and_all_is_dealt_with_when_it_
         settings: Box::new(|rooms| {
             rooms.supervision.window = Duration::from_secs(600);
             rooms.supervision.hold = Duration::from_secs(3_600);
-            (rooms.gateway.credit, rooms.gateway.behind) = (CREDIT, BEHIND);
+            (rooms.perception.gateway.credit, rooms.perception.gateway.behind) = (CREDIT, BEHIND);
         }),
         ..Plan::default()
     });

@@ -142,10 +142,10 @@ impl Live {
         if plan.model {
             settings.llm.base_url = Some(super::model::url().into());
             settings.llm.model = Some("gull".into());
-            settings.encoder.folder = Some(encoder_folder().to_owned());
+            settings.effectors.encoder.folder = Some(encoder_folder().to_owned());
         }
         // What is done unasked is done without chance, so that each life does it.
-        settings.habit.act_temperature = 0.0;
+        settings.deliberation.habit.act_temperature = 0.0;
         let saved = folder.path().join(".saved");
         let mut rooms = AgentSettings::with_tools(&settings, 1, folder.path(), &saved, tools()).expect("settings");
         // A machine that is busy with other tests must not look like a room that hangs.

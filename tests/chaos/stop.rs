@@ -89,7 +89,7 @@ fn turns_go_on_while_a_backlog_comes_in() {
         store,
         live_clock: true,
         tap: Some(Arc::clone(&watch) as Arc<dyn Tap>),
-        settings: Box::new(|rooms| rooms.gateway.credit = CREDIT),
+        settings: Box::new(|rooms| rooms.perception.gateway.credit = CREDIT),
         ..Plan::default()
     });
     let _waiting: Vec<_> = (0..QUEUED).map(|n| live.submit(&format!("message {n}"), Trust::Owner)).collect();

@@ -335,8 +335,8 @@ fn build(
     let id = AgentId::new(name).expect("a good name");
     let saved = workdir.join(".saved");
     let mut rooms = AgentSettings::with_tools(settings, boot, workdir, &saved, registry).expect("settings");
-    let body = body.unwrap_or_else(|| rooms.body.clone());
-    rooms.channels = Arc::new(OutsideChannels::new(channels::lines(&settings.channels).expect("channels")));
+    let body = body.unwrap_or_else(|| rooms.effectors.body.clone());
+    rooms.effectors.channels = Arc::new(OutsideChannels::new(channels::lines(&settings.channels).expect("channels")));
     let own = OwnFiles::new([workdir.join("maxim.toml")], [workdir.join(".data")]);
     let rooms = rooms.owning(own).embodied(body.clone());
     let world = AgentWorld {

@@ -12,3 +12,51 @@ pub mod server_fault;
 pub mod text_encoder;
 pub mod tool_servers;
 pub mod vital_signs;
+
+use std::sync::Arc;
+
+use maxim_bus::rooms;
+use maxim_region::Room;
+use maxim_tools::program_files::ProgramFiles;
+
+use battery::BatterySense;
+use body::{Body, BodyKeeper, BodyKeys};
+use channels::outside::OutsideChannels;
+use door::DoorKeeper;
+use llm_worker::{LlmWorker, ModelSource};
+use outside_doors::Doors;
+use program_reader::ProgramReader;
+use text_encoder::{EncoderKeys, EncoderSource, TextEncoder};
+use vital_signs::VitalSigns;
+
+maxim_config::sections! {
+    /// The effectors' part of the configuration. Channels and tool servers are named by a person, and so stand elsewhere.
+    Sections { encoder: EncoderKeys, body: BodyKeys }
+}
+
+/// What the effectors are set up with.
+#[derive(Clone)]
+pub struct Settings {
+    /// None: no model is asked.
+    pub model: Option<ModelSource>,
+    /// The encoder beside the embedded one.
+    pub text_encoder: Option<EncoderSource>,
+    pub body: Body,
+    /// How it reaches outside.
+    pub channels: Arc<OutsideChannels>,
+}
+
+/// The effectors. Each that works for one room stands behind it; door and channels come last.
+pub fn rooms(settings: &Settings, programs: ProgramFiles, doors: &Doors) -> Vec<Room> {
+    let mut rooms = vec![
+        BatterySense::room().behind(rooms::ENERGY),
+        VitalSigns::room().tells().behind(rooms::BATTERY_SENSE),
+        TextEncoder::room(settings.text_encoder.clone()).behind(rooms::ENTORHINAL_CORTEX),
+        LlmWorker::room(settings.model.clone()).behind(rooms::PREFRONTAL_CORTEX),
+        ProgramReader::room(programs).behind(rooms::FEAR_AGENT),
+        BodyKeeper::room(settings.body.clone()).behind(rooms::EXECUTOR),
+        DoorKeeper::room(doors).tells(),
+    ];
+    rooms.extend(channels::rooms(doors, &settings.channels));
+    rooms
+}

@@ -20,6 +20,7 @@ use maxim_bus::signals::percept::stopped_key;
 use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
+use maxim_config::{ByteCount, Shape, section};
 use serde::{Deserialize, Serialize};
 
 use super::inbound::InboundText;
@@ -32,17 +33,36 @@ const PROVIDER_IDS: usize = 10_000;
 /// A turn that has not ended after this gives its credit back. Longer than any tool's deadline.
 const TURN_LIMIT: SignedDuration = SignedDuration::from_mins(10);
 
+section! {
+    /// How much of the outside is let in at once.
+    GatewayKeys = "gateway" {
+        /// Turns in flight; further percepts wait, durable, until one ends.
+        credit: u32 = "256", "turns", Shape::Integer { low: 1, high: 65536 };
+        /// Messages that may wait for one room of the brain; while more do, no further turns begin.
+        behind: u32 = "4096", "messages", Shape::Integer { low: 16, high: 1048576 };
+        /// The longest text of one percept; what is longer is refused.
+        text_max: ByteCount = "64 KiB", "bytes", Shape::Size { low: "1 KiB", high: "16 MiB" };
+    }
+}
+
 /// How the gateway is set up.
 #[derive(Clone, Debug)]
 pub struct GatewaySettings {
-    /// Turns in flight at once; 1 to 1024. Default 256.
+    /// Turns in flight at once.
     pub credit: usize,
-    /// Messages that may wait for one room before ended turns keep their credit; 16 to 1048576. Default 4096.
+    /// Messages that may wait for one room before ended turns keep their credit.
     pub behind: usize,
-    /// Longest content of a percept, in bytes; the rest of a longer text is cut off. Default 64 KiB.
+    /// Longest content of a percept, in bytes; the rest of a longer text is cut off.
     pub text_max: usize,
     /// The whitelist of stop phrases, with the agent's names.
     pub stop: StopGrammar,
+}
+
+impl GatewaySettings {
+    pub fn new(keys: &GatewayKeys, stop: StopGrammar) -> Self {
+        let GatewayKeys { credit, behind, text_max } = keys;
+        Self { credit: *credit as usize, behind: *behind as usize, text_max: text_max.as_usize(), stop }
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

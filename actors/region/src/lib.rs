@@ -42,7 +42,7 @@ pub use remembering::{
     Carried, Carrying, Entry, Law, Lines, Names, NextStep, Remembers, RemembersInState, StatePart, StatePuts, Took,
     layer_of, part,
 };
-pub use room::{Part, Room, Seated, Seating, StateOf, Waking, Wired};
+pub use room::{Part, Room, Seated, Seating, StateOf, Waking, Wired, hearers};
 pub use seat::{DeadLetter, InputRecord, Recorded, Seat, Step, Tap, decision_hash, key_hash, state_of, woken_by};
 pub use shedding::Shed;
 pub use sources::{FewSources, Sources, source_hash, source_hashes};

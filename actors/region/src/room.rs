@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim_bus::{AgentId, BusBuilder, RegionName, Stage};
+use maxim_bus::{AgentId, BusBuilder, RegionName, Signal, Stage};
 use maxim_store::{AgentStore, Frozen, StoreError};
 
 use crate::{
@@ -36,6 +36,8 @@ pub type Waking = Box<dyn Fn(&Frozen, &AgentId) -> Result<Vec<Listed>, String> +
 pub struct Seated {
     pub ward: Arc<dyn Ward>,
     pub placement: Placement,
+    /// It runs in an agent that only remembers, whatever its stage.
+    pub tells: bool,
     pub stepper: Box<dyn Stepper>,
 }
 
@@ -49,34 +51,47 @@ pub struct Wired {
     pub seating: Seating,
 }
 
-type Wiring = Box<dyn FnOnce(&mut BusBuilder, Duration) -> Wired>;
+type Wiring = Box<dyn FnOnce(&mut BusBuilder, &[Part], Duration) -> Wired>;
 
 /// A room that isn't part of an agent yet.
 pub struct Room {
     pub part: Part,
+    /// The room behind which it stands in the parts list. None: behind the room that was listed before it.
+    pub behind: Option<RegionName>,
+    tells: bool,
     wiring: Wiring,
 }
 
 impl Room {
     /// A room that decides.
     pub fn deciding<R: Region>(placement: Placement, settings: R::Settings) -> Self {
+        Self::among::<R>(placement, move |_| settings)
+    }
+
+    /// A room that decides and that is set up by what other rooms there are: `settings` gets the whole parts list.
+    pub fn among<R: Region>(placement: Placement, settings: impl FnOnce(&[Part]) -> R::Settings + 'static) -> Self {
         let card = R::card();
         let (hears, says) = (card.heard().collect(), card.emitted().collect());
         let kind = WardKind::Region;
         let part = Part { name: R::NAME, stage: R::STAGE, kind, hears, says, state: Some(state::<R>) };
-        let wiring: Wiring = Box::new(move |bus, deadline| {
+        let wiring: Wiring = Box::new(move |bus, parts, deadline| {
             let inbox = card.enter(bus);
-            let settings = Arc::new(settings);
+            let settings = Arc::new(settings(parts));
             let as_set = Arc::clone(&settings);
             let waking: Waking = Box::new(move |frozen, agent| woken_by::<R>(frozen, agent, &as_set));
             let seating: Seating = Box::new(move |frame, supervision| {
                 let heart = Arc::new(Heart::new(R::NAME, kind, deadline));
                 let post = Post::new(frame.clone(), inbox, card, settings, heart, Arc::clone(supervision));
-                Seated { ward: Arc::new(Arc::clone(&post)), placement, stepper: Box::new(RegionStepper::new(post)) }
+                Seated {
+                    ward: Arc::new(Arc::clone(&post)),
+                    placement,
+                    tells: false,
+                    stepper: Box::new(RegionStepper::new(post)),
+                }
             });
             Wired { waking: Some(waking), seating }
         });
-        Self { part, wiring }
+        Self { part, behind: None, tells: false, wiring }
     }
 
     /// A room that acts; `make` gives a fresh value of it at each restart.
@@ -85,22 +100,50 @@ impl Room {
         let kind = WardKind::Effector;
         let (hears, says) = (card.heard().collect(), card.said().collect());
         let part = Part { name: E::NAME, stage: E::STAGE, kind, hears, says, state: None };
-        let wiring: Wiring = Box::new(move |bus, deadline| {
+        let wiring: Wiring = Box::new(move |bus, _, deadline| {
             let inbox = card.enter(bus);
             let seating: Seating = Box::new(move |frame, supervision| {
                 let heart = Arc::new(Heart::new(E::NAME, kind, deadline));
                 let post = EffectorPost::new(frame.clone(), inbox, card, heart, Arc::clone(supervision), make);
-                Seated { ward: Arc::new(Arc::clone(&post)), placement, stepper: Box::new(EffectorStepper::new(post)) }
+                Seated {
+                    ward: Arc::new(Arc::clone(&post)),
+                    placement,
+                    tells: false,
+                    stepper: Box::new(EffectorStepper::new(post)),
+                }
             });
             Wired { waking: None, seating }
         });
-        Self { part, wiring }
+        Self { part, behind: None, tells: false, wiring }
     }
 
-    /// Lays its wires. `deadline` is how long it may be busy with one message.
-    pub fn wire(self, bus: &mut BusBuilder, deadline: Duration) -> Wired {
-        (self.wiring)(bus, deadline)
+    /// Behind this room in the parts list, for an effector that works for it.
+    #[must_use]
+    pub fn behind(mut self, room: RegionName) -> Self {
+        self.behind = Some(room);
+        self
     }
+
+    /// Runs in an agent that only remembers, whatever its stage: it acts on nothing by itself, and has something to tell.
+    #[must_use]
+    pub fn tells(mut self) -> Self {
+        self.tells = true;
+        self
+    }
+
+    /// Lays its wires. `parts` are all rooms of the agent; `deadline` is how long it may be busy with one message.
+    pub fn wire(self, bus: &mut BusBuilder, parts: &[Part], deadline: Duration) -> Wired {
+        let Wired { waking, seating } = (self.wiring)(bus, parts, deadline);
+        let tells = self.tells;
+        let seating: Seating = Box::new(move |frame, supervision| Seated { tells, ..seating(frame, supervision) });
+        Wired { waking, seating }
+    }
+}
+
+/// The rooms that hear `S`, in the order of the parts list.
+pub fn hearers<S: Signal>(parts: &[Part]) -> Vec<RegionName> {
+    let hears = |part: &&Part| part.hears.iter().any(|wire| wire.signal == S::NAME);
+    parts.iter().filter(hears).map(|part| part.name).collect()
 }
 
 fn state<R: Region>(store: &AgentStore) -> Result<serde_json::Value, StoreError> {

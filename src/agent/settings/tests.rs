@@ -1,10 +1,12 @@
-use maxim_actors::deliberation::prefrontal_cortex::Prices;
-use maxim_actors::effectors::llm_worker::{Role, Roles};
+use jiff::SignedDuration;
+use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, Prices};
+use maxim_actors::effectors::llm_worker::{ModelSource, Role, Roles};
 use maxim_actors::language::{Budget, Price};
 use maxim_actors::memory::hippocampus::law::CaptureLaw;
-use maxim_bus::mode::MoneyLimits;
+use maxim_bus::mode::{AutonomyLevel, EffortLimits, MoneyLimits};
 
 use super::*;
+use crate::config;
 
 /// The rooms' settings from a configuration in which these keys have these values.
 fn rooms(keys: &[(&'static str, &str)]) -> AgentSettings {
@@ -18,7 +20,7 @@ fn rooms(keys: &[(&'static str, &str)]) -> AgentSettings {
 #[test]
 fn a_list_of_tools_that_names_none_is_refused_by_its_key() {
     let mut settings = Settings::default();
-    settings.autonomy.supervised_tools = vec!["read_file".into(), "raed_file".into()];
+    settings.gate.autonomy.supervised_tools = vec!["read_file".into(), "raed_file".into()];
     let made = AgentSettings::new(&settings, 1, Path::new("/"), Path::new("/saved"), ListFolder::default());
     let error = made.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(error.contains("autonomy.supervised_tools") && error.contains("raed_file"), "{error}");
@@ -27,8 +29,8 @@ fn a_list_of_tools_that_names_none_is_refused_by_its_key() {
 #[test]
 fn what_is_configured_reaches_its_room() {
     let usual = rooms(&[]);
-    assert_eq!(usual.hippocampus.capture, CaptureLaw::default());
-    assert_eq!((usual.gateway.text_max, usual.gateway.credit), (64 << 10, 256));
+    assert_eq!(CaptureLaw::from(&usual.memory.sections.memory), CaptureLaw::default());
+    assert_eq!((usual.perception.gateway.text_max, usual.perception.gateway.credit), (64 << 10, 256));
     let other = rooms(&[
         ("memory.capture_novelty", "0.1"),
         ("memory.capture_salience", "0.2"),
@@ -69,25 +71,27 @@ fn what_is_configured_reaches_its_room() {
         checkpoint: SignedDuration::from_secs(7),
         merge_within: SignedDuration::from_secs(8),
     };
-    assert_eq!(other.hippocampus.capture, capture);
-    assert_eq!(other.gateway.text_max, 2048);
-    assert_eq!(other.fear.forgiveness, SignedDuration::from_mins(9));
-    assert_eq!((other.prefrontal.cycles, other.prefrontal.tick), (5, SignedDuration::from_secs(7)));
-    let PrefrontalSettings { budget, context_tokens, .. } = other.prefrontal;
-    assert_eq!((context_tokens, other.energy.tokens_per_session), (2048, 12));
-    assert_eq!((other.prefrontal.reply_tokens, other.habit.steps), (100, 6));
+    assert_eq!(CaptureLaw::from(&other.memory.sections.memory), capture);
+    assert_eq!(other.perception.gateway.text_max, 2048);
+    assert_eq!(other.gate.fear.law.forgiveness_half_life.signed(), SignedDuration::from_mins(9));
+    let deliberation::Settings { habit, prefrontal } = &other.deliberation;
+    let energy = &other.perception.energy;
+    assert_eq!((prefrontal.cycles, prefrontal.tick), (5, SignedDuration::from_secs(7)));
+    let PrefrontalSettings { budget, context_tokens, .. } = *prefrontal;
+    assert_eq!((context_tokens, energy.tokens_per_session), (2048, 12));
+    assert_eq!((prefrontal.reply_tokens, habit.steps), (100, 6));
     let money = MoneyLimits { per_hour: 3.0, per_day: 4.0, per_session: 5.0 };
     let limits = Budget { tokens_per_hour: 10, tokens_per_day: 11, tokens_per_session: 12, money };
-    assert_eq!((budget, other.energy.money), (limits, money));
-    assert_eq!(other.fear.review.map(|review| review.budget), Some(limits), "reviews are paid out of the same");
-    assert_eq!(other.hands.voice.as_deref(), Some(Path::new("/voices/joe.onnx")));
+    assert_eq!((budget, energy.money), (limits, money));
+    assert_eq!(other.gate.fear.review.map(|review| review.budget), Some(limits), "reviews are paid out of the same");
+    assert_eq!(other.action.hands.voice.as_deref(), Some(Path::new("/voices/joe.onnx")));
     let effort = EffortLimits { per_hour: 6.0, per_day: 7.0 };
-    assert_eq!((other.autonomy.effort, other.energy.effort), (effort, effort));
+    assert_eq!((other.gate.autonomy.effort, energy.effort), (effort, effort));
     let listed = [(AutonomyLevel::Supervised, vec!["read_file".to_owned(), "glob".to_owned()])];
-    assert_eq!((&other.autonomy.whitelists, other.autonomy.scene_tools), (&listed.into(), 7));
+    assert_eq!((&other.gate.autonomy.whitelists, other.gate.autonomy.scene_tools), (&listed.into(), 7));
     let price = Price { prompt: 1.5, reply: 2.5 };
-    assert_eq!(other.prefrontal.prices, Prices { act: Price { prompt: 3.5, reply: 4.5 }, deliberate: price });
-    let Some(ModelSource::Server(server)) = &other.model else { panic!("a server is configured") };
+    assert_eq!(prefrontal.prices, Prices { act: Price { prompt: 3.5, reply: 4.5 }, deliberate: price });
+    let Some(ModelSource::Server(server)) = &other.effectors.model else { panic!("a server is configured") };
     assert_eq!(server.calls.places(), 3);
     let role = |model: &str, price| Role { model: model.into(), price };
     let acts = role("quick", Price { prompt: 3.5, reply: 4.5 });

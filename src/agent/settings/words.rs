@@ -8,16 +8,14 @@ use jiff::SignedDuration;
 use jiff::civil::Time;
 use maxim_actors::action::tool_index::ToolText;
 use maxim_actors::action::tools::{ToolRegistry, ToolSpec};
-use maxim_actors::deliberation::habit::{ActLaw, ActingSettings};
 use maxim_actors::deliberation::prefrontal_cortex::Embodiment;
 use maxim_actors::effectors::body::{BodyPlan, DriverPlan};
-use maxim_actors::gate::fear_agent::{ReviewPower, ReviewSettings};
-use maxim_actors::memory::hippocampus::law::CaptureLaw;
+use maxim_actors::gate::fear_agent::{ModelReview, ReviewPower, ReviewSettings};
 use maxim_bus::mode::{AutonomyLevel, Mode};
 
 use super::SettingsError;
 use crate::agent::models::{budget, roles};
-use crate::config::{self, ByteCount, Fault};
+use crate::config::{self, Fault};
 
 /// The tools of an agent in a simulation, which has no body of its own.
 pub(super) fn simulated(registry: ToolRegistry, body: &BodyPlan) -> Result<ToolRegistry, SettingsError> {
@@ -37,75 +35,9 @@ pub(super) const fn embodiment(plan: &BodyPlan) -> Option<Embodiment> {
     }
 }
 
-pub(super) fn body_plan(body: &config::Body) -> BodyPlan {
-    let config::Body { driver, url, lease, speed, degrees_per_hour: _, degrees_per_day: _, view_width, view_height } =
-        body;
-    let driver = match driver {
-        config::Driver::None => DriverPlan::None,
-        config::Driver::Sim => DriverPlan::Sim,
-        config::Driver::ReachyMini => DriverPlan::ReachyMini { url: url.clone() },
-    };
-    BodyPlan { driver, lease: lease.get(), speed: *speed, view: [*view_width, *view_height] }
-}
-
-pub(super) fn acting(habit: &config::Habit) -> ActingSettings {
-    let config::Habit {
-        evidence_max: _,
-        acts,
-        act_every,
-        act_options,
-        act_novelty,
-        act_memory,
-        act_fear,
-        act_need,
-        act_temperature,
-        act_refused,
-    } = habit;
-    let law = ActLaw {
-        novelty: *act_novelty,
-        memory: *act_memory,
-        fear: *act_fear,
-        need: *act_need,
-        temperature: *act_temperature,
-    };
-    let (every, refused) = (signed(act_every.get()), signed(act_refused.get()));
-    ActingSettings { on: *acts, every, options: *act_options as usize, refused, law }
-}
-
-pub(super) fn capture_law(memory: &config::Memory) -> CaptureLaw {
-    let config::Memory {
-        enrichment_deadline: _,
-        capture_novelty,
-        capture_salience,
-        capture_pain,
-        capture_checkpoint,
-        merge_window,
-        oscillators: _,
-        nac_alpha: _,
-        knowledge_max: _,
-        episodes_max: _,
-        session_idle: _,
-        sleep_hour: _,
-        promotion_idle: _,
-        promotion_confidence: _,
-        promotion_observations: _,
-    } = memory;
-    CaptureLaw {
-        novel: *capture_novelty,
-        salient: *capture_salience,
-        painful: *capture_pain,
-        checkpoint: signed(capture_checkpoint.get()),
-        merge_within: signed(merge_window.get()),
-    }
-}
-
 /// The time of the daily sleep; nothing from hour 24 on.
 pub(super) fn nightly(hour: u32) -> Option<Time> {
     Time::new(i8::try_from(hour).ok()?, 0, 0, 0).ok()
-}
-
-pub(super) fn bytes(amount: ByteCount) -> usize {
-    usize::try_from(amount.get()).unwrap_or(usize::MAX)
 }
 
 pub(super) fn signed(duration: Duration) -> SignedDuration {
@@ -164,11 +96,11 @@ pub(super) fn level_of(level: config::Autonomy) -> AutonomyLevel {
 }
 
 /// What a model's review may do and cost.
-pub(super) fn review_of(review: config::ModelReview, llm: &config::Llm) -> Option<ReviewSettings> {
+pub(super) fn review_of(review: ModelReview, llm: &config::Llm) -> Option<ReviewSettings> {
     let power = match review {
-        config::ModelReview::Off => return None,
-        config::ModelReview::Advise => ReviewPower::Advise,
-        config::ModelReview::Decide => ReviewPower::Decide,
+        ModelReview::Off => return None,
+        ModelReview::Advise => ReviewPower::Advise,
+        ModelReview::Decide => ReviewPower::Decide,
     };
     Some(ReviewSettings { power, budget: budget(llm), price: roles(llm, "").review.price })
 }

@@ -53,23 +53,24 @@ pub const ARMS: [Arm; 7] = [
         what: "what hurt before isn't feared, and the gate learns no veto; its rules stay",
         cuts: none,
         set: |settings| {
-            (settings.habit.act_fear, settings.gate.veto_confidence, settings.gate.veto_value) = (0.0, 0.99, 0.0);
-            settings.gate.bridge_gain = 0.0;
+            (settings.deliberation.habit.act_fear, settings.gate.gate.veto_confidence, settings.gate.gate.veto_value) =
+                (0.0, 0.99, 0.0);
+            settings.gate.gate.bridge_gain = 0.0;
         },
     },
     Arm {
         name: "without curiosity",
         what: "what is new is worth no more than what is known",
         cuts: none,
-        set: |settings| settings.habit.act_novelty = 0.0,
+        set: |settings| settings.deliberation.habit.act_novelty = 0.0,
     },
     Arm {
         name: "without sleep",
         what: "no sleep at night and none after a session",
         cuts: none,
         set: |settings| {
-            settings.memory.sleep_hour = 24;
-            settings.memory.session_idle = Span::new(std::time::Duration::from_secs(7 * 86_400));
+            settings.memory.memory.sleep_hour = 24;
+            settings.memory.memory.session_idle = Span::new(std::time::Duration::from_secs(7 * 86_400));
         },
     },
 ];

@@ -162,7 +162,7 @@ impl Member {
         world.furnish(&mut tools)?;
         let mut settings = Settings::default();
         settings.agent.timezone = "UTC".into();
-        settings.habit.act_every = Span::new(Duration::from_secs(1));
+        settings.deliberation.habit.act_every = Span::new(Duration::from_secs(1));
         (arm.set)(&mut settings);
         let settings = AgentSettings::with_tools(&settings, 1, folder, &folder.join("saved"), tools)?;
         let id = AgentId::new(format!("{}-{seed}", arm.name.replace(' ', "-")))?;

@@ -26,8 +26,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::file::{BodyKind, Happening, Pain, Scenario, Source};
 use crate::agent::{Agent, AgentSettings, AgentWorld};
-use crate::config::{Driver, Settings};
+use crate::config::Settings;
 use crate::sim::bench::Broken;
+use maxim_actors::effectors::body::DriverKind;
 
 /// 2026-01-05T09:00:00Z, a Monday.
 const BEGINS: i64 = 1_767_603_600;
@@ -83,7 +84,7 @@ pub fn live(scenario: &Scenario, folder: &Path) -> Result<Lived, Broken> {
     let mut settings = Settings::default();
     settings.agent.timezone = "UTC".into();
     if scenario.body == BodyKind::Sim {
-        settings.body.driver = Driver::Sim;
+        settings.effectors.body.driver = DriverKind::Sim;
     }
     let rooms = AgentSettings::with_tools(&settings, 1, &workdir, &folder.join("saved"), core_registry()?)?;
     let begins = Timestamp::from_second(BEGINS)?;

@@ -14,6 +14,7 @@ use maxim_bus::signals::scene::Pose;
 use serde::{Deserialize, Serialize};
 
 use super::choice::{ActLaw, Considered, Expected, TriedActs, key_of};
+use crate::section::HabitKeys;
 use maxim_tools::{Door, ToolRegistry, ToolSpec};
 
 /// How often the pace is halved, at most, where nothing was worth it.
@@ -26,21 +27,32 @@ const ENERGY: &str = "energy";
 /// How acting unasked is set up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActingSettings {
-    /// Whether anything is done unasked. Default true; without a tool that says it may, nothing is.
+    /// Whether anything is done unasked. Without a tool that says it may, nothing is.
     pub on: bool,
-    /// From one choice to the next, at least. Default 5 s.
+    /// From one choice to the next, at least.
     pub every: SignedDuration,
-    /// Options that are weighed at once, 1 or more. Default 8.
+    /// Options that are weighed at once.
     pub options: usize,
-    /// What was refused isn't tried again for this long. Default 1 h.
+    /// What was refused isn't tried again for this long.
     pub refused: SignedDuration,
     pub law: ActLaw,
 }
 
+impl From<&HabitKeys> for ActingSettings {
+    fn from(keys: &HabitKeys) -> Self {
+        Self {
+            on: keys.acts,
+            every: keys.act_every.signed(),
+            options: keys.act_options as usize,
+            refused: keys.act_refused.signed(),
+            law: ActLaw::from(keys),
+        }
+    }
+}
+
 impl Default for ActingSettings {
     fn default() -> Self {
-        let law = ActLaw::default();
-        Self { on: true, every: SignedDuration::from_secs(5), options: 8, refused: SignedDuration::from_hours(1), law }
+        Self::from(&HabitKeys::default())
     }
 }
 

@@ -15,27 +15,41 @@ use maxim_bus::signals::recall::OutcomesPredicted;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::section::HabitKeys;
+
 /// Acts whose counts are kept, at most; those that were an option the least go first.
 const MOST: usize = 256;
 
 /// How much each reason counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActLaw {
-    /// β: what the newness of an act that was never tried is worth; 0 or more. Default 0.2.
+    /// β: what the newness of an act that was never tried is worth.
     pub novelty: f64,
-    /// γ: what a choice weighs at the next one, 0 to 1. Default 0.98: the last 50 count.
+    /// γ: what a choice weighs at the next one. With 0.98 the last 50 count.
     pub memory: f64,
-    /// φ: how much fear counts; 0 or more. Default 0.5.
+    /// φ: how much fear counts.
     pub fear: f64,
-    /// ω: how much a need counts; 0 or more. Default 0.5.
+    /// ω: how much a need counts.
     pub need: f64,
-    /// τ: how much chance there is; 0 takes the best. Default 0.1.
+    /// τ: how much chance there is; 0 takes the best.
     pub temperature: f64,
+}
+
+impl From<&HabitKeys> for ActLaw {
+    fn from(keys: &HabitKeys) -> Self {
+        Self {
+            novelty: keys.act_novelty,
+            memory: keys.act_memory,
+            fear: keys.act_fear,
+            need: keys.act_need,
+            temperature: keys.act_temperature,
+        }
+    }
 }
 
 impl Default for ActLaw {
     fn default() -> Self {
-        Self { novelty: 0.2, memory: 0.98, fear: 0.5, need: 0.5, temperature: 0.1 }
+        Self::from(&HabitKeys::default())
     }
 }
 

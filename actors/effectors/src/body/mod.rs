@@ -10,6 +10,7 @@ mod driver;
 mod gaze;
 mod joint;
 mod keeper;
+mod keys;
 mod lease;
 mod limbs;
 mod motor;
@@ -40,6 +41,7 @@ use serde_json::{Value as Json, json};
 pub use driver::{Driver, Fault, Sensed};
 pub use joint::{Clamped, Joint, Limits, Pose};
 pub use keeper::BodyKeeper;
+pub use keys::{BodyKeys, DriverKind};
 pub use order::{Aim, Goal, MoveFailure, Moved, Order};
 pub use path::Path;
 pub use shared::MotionReport;
@@ -89,12 +91,6 @@ pub struct BodyPlan {
     pub speed: f64,
     /// How many degrees the picture of its camera is wide and high.
     pub view: [f64; 2],
-}
-
-impl Default for BodyPlan {
-    fn default() -> Self {
-        Self { driver: DriverPlan::None, lease: Duration::from_millis(100), speed: 1.0, view: [65.0, 40.0] }
-    }
 }
 
 /// Who does the orders.

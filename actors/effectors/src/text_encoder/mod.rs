@@ -4,6 +4,7 @@
 //! nothing of memory's: whoever asks says which encoder's vectors it has, and a server that suddenly makes others is refused.
 
 mod endpoint;
+mod keys;
 mod safetensors;
 mod static_model;
 
@@ -22,6 +23,7 @@ use maxim_language::packed::PackedVector;
 use maxim_language::{Embedding, EncoderId};
 use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 
+pub use keys::EncoderKeys;
 pub use static_model::{BadFolder, StaticModel};
 
 /// Where vectors come from.

@@ -77,10 +77,10 @@ impl Autonomy {
             let begun = now.earlier(SignedDuration::from_secs(seconds));
             self.passed.iter().filter(|(at, _)| *at > begun).count()
         };
-        if rails.counts(&intent.tool) && (since(1) >= rails.per_second || since(60) >= rails.per_minute) {
+        if rails.counts(&intent.tool) && (since(1) >= rails.law.per_second || since(60) >= rails.law.per_minute) {
             let reason = format!(
                 "more than {} effects a second or {} a minute; wait and say it again",
-                rails.per_second, rails.per_minute
+                rails.law.per_second, rails.law.per_minute
             );
             return Some((Refusal::Blocked, "autonomy.rate", reason));
         }
@@ -89,7 +89,7 @@ impl Autonomy {
         }
         let failing = self.failing.filter(|(call, _)| *call == call_hash(&intent.tool, &intent.params));
         match failing {
-            Some((_, count)) if count >= rails.repeats && !intent.commanded => {
+            Some((_, count)) if count >= rails.law.failures_in_row && !intent.commanded => {
                 let reason = format!("the same call failed {count} times in a row without progress");
                 Some((Refusal::Blocked, "autonomy.loop", reason))
             }
@@ -107,9 +107,9 @@ impl Autonomy {
         let unwanted = counsel == Some(Counsel::Unwanted);
         let confidence = intent.confidence.get();
         let bar = match counsel {
-            Some(Counsel::Trusted) => rails.ask_below - SHIFT,
-            Some(Counsel::Unwanted) => rails.ask_below + SHIFT,
-            _ => rails.ask_below,
+            Some(Counsel::Trusted) => rails.law.ask_below - SHIFT,
+            Some(Counsel::Unwanted) => rails.law.ask_below + SHIFT,
+            _ => rails.law.ask_below,
         };
         if self.level(rails) == AutonomyLevel::Supervised && confidence < bar {
             let reason = format!("its confidence {confidence:.2} is below {bar:.2}");

@@ -33,6 +33,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::effort::Effort;
+use super::law::Rails;
 use super::lowered::Lowered;
 use super::names::{NameTally, Named};
 use super::rails::{call_hash, unlisted};
@@ -48,20 +49,13 @@ pub struct AutonomySettings {
     pub powers: Powers,
     /// The tools that there are.
     pub tools: Arc<ToolRegistry>,
-    /// Confidence below which a supervised agent asks; 0 to 1. Default 0.8.
-    pub ask_below: f64,
+    pub law: Rails,
     /// Tools that it may use at a level; a level without a list may use all that are registered.
     pub whitelists: BTreeMap<AutonomyLevel, Vec<String>>,
     /// Tools of the scene that are on at once; default 20.
     pub scene_tools: usize,
     /// Tools that only speak or read: no rail counts them.
     pub uncounted: Vec<String>,
-    /// Effects in a second; default 20.
-    pub per_second: usize,
-    /// Effects in a minute; default 300.
-    pub per_minute: usize,
-    /// The same call without success in a row; default 5.
-    pub repeats: u32,
     /// How far the joints may turn.
     pub effort: EffortLimits,
     /// Hours are told in it.

@@ -140,8 +140,8 @@ impl Hears<ForeseeVerdict> for FearAgent {
                 settings,
             ),
             hurt_before: self.hurtful.contains(&asked.tool),
-            veto_confidence: settings.veto_confidence,
-            veto_value: settings.veto_value,
+            veto_confidence: settings.law.veto_confidence,
+            veto_value: settings.law.veto_value,
             unforgiven: self.unforgiven(&asked.tool, pulse),
         };
         pulse.reply(foreseen);

@@ -91,7 +91,7 @@ impl Hears<SurveyFears> for FearAgent {
             }
             pulse.keep(FearEvent::Changed(FearChange { tool: tool.clone(), wish: *wish }));
         }
-        let (veto_confidence, veto_value) = (pulse.settings().veto_confidence, pulse.settings().veto_value);
+        let (veto_confidence, veto_value) = (pulse.settings().law.veto_confidence, pulse.settings().law.veto_value);
         pulse.reply(FearsSurveyed { fears, veto_confidence, veto_value, refused });
     }
 }

@@ -39,7 +39,7 @@ impl FearAgent {
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Predicting { id, due });
         let Intent { tool, params, .. } = entry.intent;
-        if pulse.settings().bridge_gain > 0.0 {
+        if pulse.settings().law.bridge_gain > 0.0 {
             pulse.ask(BRIDGE, AssessContext { intent: id, tool: tool.clone(), params: params.clone() });
         }
         let context = serde_json::json!({});
@@ -51,12 +51,12 @@ impl FearAgent {
         let Some(predicted) = entry.predicted.clone() else { return self.clear(entry, pulse) };
         let settings = pulse.settings();
         let share = entry.assessed.as_ref().map_or(0.0, |assessed| assessed.share);
-        let tightened = (settings.bridge_gain * share).max(0.0);
+        let tightened = (settings.law.bridge_gain * share).max(0.0);
         let confidence = predicted.confidence.get() * self.unforgiven(&predicted.tool_name, pulse);
         let feared = settings.fearless.is_none()
             && predicted.known
-            && confidence > settings.veto_confidence - tightened
-            && predicted.value.get() < settings.veto_value + tightened;
+            && confidence > settings.law.veto_confidence - tightened
+            && predicted.value.get() < settings.law.veto_value + tightened;
         if !feared {
             self.clear(entry, pulse);
             return;
@@ -99,7 +99,7 @@ impl FearAgent {
         match self.hurt_at.get(tool).filter(|_| !settings.irreversible.contains(tool)) {
             Some(at) => {
                 let age = pulse.now().duration_since(*at).as_secs_f64().max(0.0);
-                (-age / settings.forgiveness.as_secs_f64().max(1.0)).exp2()
+                (-age / settings.law.forgiveness_half_life.get().as_secs_f64().max(1.0)).exp2()
             }
             None => 1.0,
         }
@@ -116,7 +116,7 @@ impl Hears<OutcomesPredicted> for FearAgent {
             return;
         };
         entry.predicted = Some(predicted.clone());
-        if entry.assessed.is_some() || pulse.settings().bridge_gain <= 0.0 {
+        if entry.assessed.is_some() || pulse.settings().law.bridge_gain <= 0.0 {
             self.weigh(entry, pulse);
         } else {
             pulse.put(record_key(entry.id), &entry);

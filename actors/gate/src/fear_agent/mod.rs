@@ -28,6 +28,7 @@ mod endless;
 mod fears;
 mod granting;
 mod grants;
+mod law;
 mod learned;
 mod options;
 mod own;
@@ -52,6 +53,7 @@ mod tests;
 use maxim_tools::places::{globs, kinds, paths, urls};
 
 pub use asks::{Ask, Touch};
+pub use law::{FearLaw, ModelReview};
 pub use maxim_bus::mode::Mode;
 pub use maxim_tools::places::Setting;
 pub use reading::{Checked, Files, check};

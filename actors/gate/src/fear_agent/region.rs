@@ -43,6 +43,7 @@ use serde::{Deserialize, Serialize};
 use super::consent::{AnswerCounts, AnswerKind};
 use super::fears::FearChange;
 use super::grants::Grant;
+use super::law::FearLaw;
 use super::reading::{Files, Wait};
 use super::refusals::Refusals;
 use super::review::{ReviewEvent, ReviewSettings, Reviews};
@@ -66,14 +67,7 @@ pub struct FearSettings {
     pub home: PathBuf,
     /// What no tool may change, whatever the mode and whoever allows it.
     pub own: Arc<OwnFiles>,
-    /// A question expires after this; default 10 min.
-    pub approval: SignedDuration,
-    /// Learned veto: confidence above this (default 0.85) …
-    pub veto_confidence: f64,
-    /// … and value below this (default 0.1).
-    pub veto_value: f64,
-    /// The confidence of a learned fear halves in this time after it was last confirmed; default 7 days.
-    pub forgiveness: SignedDuration,
+    pub law: FearLaw,
     /// Tools whose effect can't be taken back: these get no trial.
     pub irreversible: BTreeSet<String>,
     /// Tools that are programs of others, and change something: what they do isn't known, so they are asked about.
@@ -82,8 +76,6 @@ pub struct FearSettings {
     pub walls: Walls,
     /// Digests of what servers say of their tools, by tool: a grant holds for what was said when it was given.
     pub offers: BTreeMap<String, String>,
-    /// The most by which the fear bridge moves both; 0 to 0.3, default 0.3. At 0 it isn't asked.
-    pub bridge_gain: f64,
     /// Who is asked about what the rules can't tell; none without a model.
     pub review: Option<ReviewSettings>,
     /// Names this process.
@@ -417,7 +409,7 @@ impl FearAgent {
             let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
             return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
-        entry.expires = pulse.now().later(pulse.settings().approval);
+        entry.expires = pulse.now().later(pulse.settings().law.approval_expiry.signed());
         self.fix_and_ask(entry, pulse);
     }
 
@@ -445,7 +437,7 @@ impl FearAgent {
     pub(super) fn answered(&self, id: MessageId, end: ApprovalEnd, pulse: &mut Pulse<'_, Self>) {
         let entry = pulse.record::<GateEntry>(&record_key(id));
         if let Some(entry) = entry.filter(|entry| !entry.is_doubt()) {
-            let asked_at = entry.expires.earlier(pulse.settings().approval);
+            let asked_at = entry.expires.earlier(pulse.settings().law.approval_expiry.signed());
             let GateEntry { rule, intent, trust, .. } = entry;
             let ended = ApprovalEnded { intent: id, tool: intent.tool, goal: intent.goal, rule, asked_at, end };
             pulse.emit_trusted(intent.turn, trust, ended);

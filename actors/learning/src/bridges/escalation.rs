@@ -11,7 +11,6 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use maxim_bus::clock::Reckoned;
 use maxim_bus::rooms;
@@ -21,6 +20,7 @@ use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
+use super::law::BridgeLaw;
 use maxim_region::wiring;
 use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
@@ -29,33 +29,12 @@ const FULL: u32 = 16;
 /// Kinds of goals that are remembered.
 const KINDS: usize = 512;
 
-/// What is made of how asking went.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AskingLaw {
-    /// Questions from which something is said, 1 or more. Default 3.
-    pub least: u32,
-    /// Expected share of answers below which asking is of no use, 0 to 1. Default 0.25.
-    pub unanswered: f64,
-    /// Expected share of yes from which a person needn't be asked, 0 to 1. Default 0.8.
-    pub trusted: f64,
-    /// Expected share of yes up to which a person wants to be asked, 0 to 1. Default 0.2.
-    pub unwanted: f64,
-    /// Counsel holds this long. Default 7 days.
-    pub holds: SignedDuration,
-}
-
-impl Default for AskingLaw {
-    fn default() -> Self {
-        Self { least: 3, unanswered: 0.25, trusted: 0.8, unwanted: 0.2, holds: SignedDuration::from_hours(7 * 24) }
-    }
-}
-
 /// How the room is set up.
 #[derive(Clone, Debug)]
 pub struct EscalationSettings {
     /// The zone by which hours are told.
     pub zone: TimeZone,
-    pub law: AskingLaw,
+    pub law: BridgeLaw,
 }
 
 /// What asking led to.
@@ -98,17 +77,17 @@ impl Asked {
     }
 
     /// What it teaches about asking at such an hour.
-    fn at_hour(&self, law: &AskingLaw) -> Option<Counsel> {
+    fn at_hour(&self, law: &BridgeLaw) -> Option<Counsel> {
         let asked = self.allowed + self.denied + self.expired;
-        (asked >= law.least && self.answered() < law.unanswered).then_some(Counsel::Unanswered)
+        (asked >= law.asking_cases_min && self.answered() < law.asking_unanswered_below).then_some(Counsel::Unanswered)
     }
 
     /// What it teaches about what people say.
-    fn of_answers(&self, law: &AskingLaw) -> Option<Counsel> {
-        let enough = self.allowed + self.denied >= law.least;
+    fn of_answers(&self, law: &BridgeLaw) -> Option<Counsel> {
+        let enough = self.allowed + self.denied >= law.asking_cases_min;
         match self.agreed() {
-            share if enough && share >= law.trusted => Some(Counsel::Trusted),
-            share if enough && share <= law.unwanted => Some(Counsel::Unwanted),
+            share if enough && share >= law.asking_trusted_from => Some(Counsel::Trusted),
+            share if enough && share <= law.asking_unwanted_to => Some(Counsel::Unwanted),
             _ => None,
         }
     }
@@ -194,7 +173,7 @@ impl RemembersInState for EscalationBridge {
             }
         }
         for ((kind, hour), counsel) in scopes {
-            let until = pulse.now().later(pulse.settings().law.holds);
+            let until = pulse.now().later(pulse.settings().law.asking_holds.signed());
             pulse.emit(EscalationCounselled { kind, hour, counsel: Some(counsel), until });
         }
     }
@@ -202,7 +181,7 @@ impl RemembersInState for EscalationBridge {
 
 impl EscalationBridge {
     /// What it would say: at this kind and hour, of this kind, of this hour.
-    fn counsels(&self, kind: &str, hour: u8, law: &AskingLaw) -> [Option<Counsel>; 3] {
+    fn counsels(&self, kind: &str, hour: u8, law: &BridgeLaw) -> [Option<Counsel>; 3] {
         let none = BTreeMap::new();
         let hours = self.kinds.get(kind).unwrap_or(&none);
         let both = hours.get(&hour).copied().unwrap_or_default();
@@ -223,7 +202,12 @@ impl Hears<ApprovalEnded> for EscalationBridge {
         let (before, after) = (self.counsels(&kind, hour, law), later.counsels(&kind, hour, law));
         for ((kind, hour), (before, after)) in scopes.into_iter().zip(before.into_iter().zip(after)) {
             if before != after || after.is_some() {
-                pulse.emit(EscalationCounselled { kind, hour, counsel: after, until: pulse.now().later(law.holds) });
+                pulse.emit(EscalationCounselled {
+                    kind,
+                    hour,
+                    counsel: after,
+                    until: pulse.now().later(law.asking_holds.signed()),
+                });
             }
         }
         pulse.keep(event);
@@ -242,6 +226,8 @@ mod tests {
     use maxim_bus::MessageId;
     use maxim_bus::signals::bridges::Counsels;
 
+    use jiff::SignedDuration;
+
     use super::*;
     use maxim_region::rig::{Rig, ear, monday_morning};
 
@@ -253,7 +239,7 @@ mod tests {
 
     #[test]
     fn three_questions_of_one_end_teach_and_two_do_not() {
-        let law = AskingLaw::default();
+        let law = BridgeLaw::default();
         use ApprovalEnd::{Allowed, Denied, Expired};
         assert_eq!(asked(&[Expired; 2]).at_hour(&law), None);
         assert_eq!(asked(&[Expired; 3]).answered(), 0.2);
@@ -270,7 +256,7 @@ mod tests {
     #[test]
     fn what_changes_or_holds_is_told_and_survives_a_crash() {
         let mut rig: Rig<EscalationBridge> = Rig::new(
-            EscalationSettings { zone: TimeZone::UTC, law: AskingLaw::default() },
+            EscalationSettings { zone: TimeZone::UTC, law: BridgeLaw::default() },
             ear::<EscalationCounselled>,
         );
         let nine = monday_morning();
@@ -308,7 +294,7 @@ mod tests {
     fn hours_are_those_of_the_place() {
         let tokyo = TimeZone::get("Asia/Tokyo").expect("a zone");
         let mut rig: Rig<EscalationBridge> = Rig::new(
-            EscalationSettings { zone: tokyo.clone(), law: AskingLaw::default() },
+            EscalationSettings { zone: tokyo.clone(), law: BridgeLaw::default() },
             ear::<EscalationCounselled>,
         );
         let asked_at = monday_morning();

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::gist::{alike, gist};
+use super::law::BridgeLaw;
 use maxim_region::wiring;
 use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
@@ -35,21 +36,6 @@ const TIE: f64 = 0.05;
 const LOOKED_AT: usize = 2_000;
 /// Tool that only speaks: how an answer went says nothing of danger.
 const RESPOND: &str = "respond";
-
-/// Which contexts speak of danger.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContextLaw {
-    /// Similarity from which a context counts as similar, 0 to 1. Default 0.5.
-    pub similar: f64,
-    /// Similar contexts without which nothing is said, 1 or more. Default 3.
-    pub least: usize,
-}
-
-impl Default for ContextLaw {
-    fn default() -> Self {
-        Self { similar: 0.5, least: 3 }
-    }
-}
 
 /// What an action was done with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,13 +70,18 @@ pub struct Lived {
 }
 
 /// Contexts that count and those of them that failed; `lived` the newest last.
-pub fn assess<'a>(lived: impl DoubleEndedIterator<Item = &'a Lived>, now: &Context, law: &ContextLaw) -> (u32, u32) {
-    let mut similar: Vec<(f64, bool)> =
-        lived.rev().map(|one| (one.context.similarity(now), one.failed)).filter(|(s, _)| *s >= law.similar).collect();
+pub fn assess<'a>(lived: impl DoubleEndedIterator<Item = &'a Lived>, now: &Context, law: &BridgeLaw) -> (u32, u32) {
+    let mut similar: Vec<(f64, bool)> = lived
+        .rev()
+        .map(|one| (one.context.similarity(now), one.failed))
+        .filter(|(s, _)| *s >= law.danger_similar_from)
+        .collect();
     // Stable: of equals the newest stays first.
     similar.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let Some((third, _)) = similar.get(law.least.saturating_sub(1)).copied() else { return (similar.len() as u32, 0) };
-    let count = similar.iter().take(MOST.max(law.least)).take_while(|(s, _)| *s >= third - TIE).count();
+    let Some((third, _)) = similar.get(law.danger_cases_min.saturating_sub(1)).copied() else {
+        return (similar.len() as u32, 0);
+    };
+    let count = similar.iter().take(MOST.max(law.danger_cases_min)).take_while(|(s, _)| *s >= third - TIE).count();
     (count as u32, similar[..count].iter().filter(|(_, failed)| *failed).count() as u32)
 }
 
@@ -118,7 +109,7 @@ impl Region for FearBridge {
     const NAME: RegionName = rooms::FEAR_BRIDGE;
     const STAGE: Stage = Stage::Learning;
     type Event = FearBridgeEvent;
-    type Settings = ContextLaw;
+    type Settings = BridgeLaw;
 
     fn card() -> Card<Self> {
         Self::wiring()
@@ -187,7 +178,7 @@ impl Hears<AssessContext> for FearBridge {
     fn hear(&self, question: &AssessContext, pulse: &mut Pulse<'_, Self>) {
         let (contexts, failures) =
             assess(self.lived.iter(), &Context::of(&question.tool, &question.params), pulse.settings());
-        let enough = contexts as usize >= pulse.settings().least;
+        let enough = contexts as usize >= pulse.settings().danger_cases_min;
         let share = if enough { f64::from(failures) / f64::from(contexts) } else { 0.0 };
         pulse.reply(ContextAssessed { intent: question.intent, share, contexts, failures });
     }
@@ -229,7 +220,7 @@ mod tests {
         let stove = |failed| touch("stove", failed);
         let lived = [stove(true), stove(true), touch("cat", false), touch("cat", false), touch("cat", false)];
         let ask = |lived: &[Lived], what: &str| {
-            assess(lived.iter(), &Context::of("touch", &json!({ "what": what })), &ContextLaw::default())
+            assess(lived.iter(), &Context::of("touch", &json!({ "what": what })), &BridgeLaw::default())
         };
         assert_eq!(ask(&lived[..2], "stove"), (2, 0), "two are too few to tell");
         assert_eq!(ask(&lived, "cat"), (3, 0));
@@ -244,7 +235,7 @@ mod tests {
 
     #[test]
     fn it_answers_the_gate_and_remembers_over_a_crash() {
-        let mut rig: Rig<FearBridge> = Rig::new(ContextLaw::default(), ear::<ContextAssessed>);
+        let mut rig: Rig<FearBridge> = Rig::new(BridgeLaw::default(), ear::<ContextAssessed>);
         let id = MessageId::from_parts(1, 1);
         let result = |success, failure| ToolResult {
             action: id,

@@ -19,14 +19,16 @@ pub mod fear;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod gist;
+pub mod law;
 mod manner;
 pub mod planning;
 pub mod salience;
 pub mod spatial;
 
 pub use communication::CommunicationBridge;
-pub use escalation::{AskingLaw, EscalationBridge, EscalationSettings};
-pub use fear::{ContextLaw, FearBridge};
+pub use escalation::{EscalationBridge, EscalationSettings};
+pub use fear::FearBridge;
+pub use law::BridgeLaw;
 pub use planning::PlanningBridge;
 pub use salience::SalienceBridge;
 pub use spatial::SpatialBridge;

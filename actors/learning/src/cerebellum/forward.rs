@@ -101,8 +101,8 @@ impl ForwardModel {
             Some((sensor, *expected, *observed, (observed - expected).abs() / spread))
         });
         let (sensor, expected, observed, surprise) =
-            off.max_by(|a, b| a.3.total_cmp(&b.3)).filter(|worst| worst.3 >= law.felt)?;
-        let intensity = Intensity::clamped(FIRST + GROWTH * (surprise - law.felt));
+            off.max_by(|a, b| a.3.total_cmp(&b.3)).filter(|worst| worst.3 >= law.felt_from)?;
+        let intensity = Intensity::clamped(FIRST + GROWTH * (surprise - law.felt_from));
         let confidence = self.confidence();
         Some(SensoryError { sensor: sensor.clone(), expected, observed, surprise, intensity, confidence })
     }

@@ -92,7 +92,7 @@ impl Pairing {
     /// min(0.99, 0.5 + 0.1 √n) of the uses, times the share that succeeded.
     pub fn confidence(&self, law: &SkillLaw) -> Confidence {
         let uses = f64::from(self.successes + self.failures);
-        let sure = (law.confidence_first + law.confidence_growth * uses.sqrt()).min(law.confidence_most);
+        let sure = (law.confidence_first + law.confidence_growth * uses.sqrt()).min(law.confidence_max);
         Confidence::clamped(sure * self.share())
     }
 }
@@ -136,7 +136,7 @@ mod tests {
         let mut bad = Pairing { failures: 5, ..Pairing::default() };
         (1..=3).for_each(|number| bad.used(true, format!("t{number}"), number));
         assert!(!bad.is_news() && bad.confidence(&SkillLaw::default()).get() < 0.3);
-        let wary = SkillLaw { confidence_most: 0.1, ..SkillLaw::default() };
+        let wary = SkillLaw { confidence_max: 0.1, ..SkillLaw::default() };
         assert!(bad.confidence(&wary).get() < bad.confidence(&SkillLaw::default()).get());
     }
 }

@@ -11,51 +11,39 @@ use maxim_bus::signals::skill::{
     GoalWord, MOST_WORDS, MotorProgram, ParamForm, ProgramRecalled, ProgramStep, TextPiece,
 };
 use maxim_bus::units::Confidence;
+use maxim_config::{SHARE, Shape, section};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use maxim_language::{Stems, is_stop_word};
 
-/// When practice makes a program, and what becomes of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SkillLaw {
-    /// Goals of one kind that make a program, 2 to 6. Default 3.
-    pub repetitions: usize,
-    /// Share of the way to full strength that a success takes, 0 to 1. Default 0.3.
-    pub gain: f64,
-    /// Share of the strength that a failure leaves, 0 to 1. Default 0.7.
-    pub loss: f64,
-    /// A program of this strength is offered, 0 to 1. Default 0.5.
-    pub offered: f64,
-    /// A program below this strength is forgotten, 0 to 1. Default 0.2.
-    pub forgotten: f64,
-    /// Confidence from which a forward model predicts, 0 to 1. Default 0.3, which is the third movement.
-    pub predicts_from: f64,
-    /// Standard deviations from which a movement's error is felt. Default 3.
-    pub felt: f64,
-    /// Confidence in what works on what before anything was observed, 0 to 1. Default 0.5.
-    pub confidence_first: f64,
-    /// What the square root of the number of uses adds to it, 0 to 1. Default 0.1.
-    pub confidence_growth: f64,
-    /// It never goes higher, 0 to 1. Default 0.99.
-    pub confidence_most: f64,
-}
-
-impl Default for SkillLaw {
-    fn default() -> Self {
-        Self {
-            repetitions: 3,
-            gain: 0.3,
-            loss: 0.7,
-            offered: 0.5,
-            forgotten: 0.2,
-            predicts_from: 0.3,
-            felt: 3.0,
-            confidence_first: 0.5,
-            confidence_growth: 0.1,
-            confidence_most: 0.99,
-        }
+section! {
+    /// When practice makes a skill.
+    #[derive(Copy)]
+    SkillLaw = "cerebellum" {
+        /// Times that the same actions have to reach the same kind of goal before they are a program.
+        repetitions: usize = "3", "times", Shape::Integer { low: 2, high: 6 };
+        /// The share of the way to full strength that a success takes.
+        gain: f64 = "0.3", "share", SHARE;
+        /// The share of its strength that a failure leaves.
+        loss: f64 = "0.7", "share", SHARE;
+        /// A program of this strength is offered as one step.
+        offered_from: f64 = "0.5", "share", SHARE;
+        /// A program of less strength is forgotten.
+        forgotten_below: f64 = "0.2", "share", SHARE;
+        // With the default it predicts from the third movement on.
+        /// The confidence from which it is predicted what a movement does.
+        predicts_from: f64 = "0.3", "share", Shape::Real { low: 0.01, high: 1.0 };
+        /// How far off a movement is felt, in standard deviations.
+        felt_from: f64 = "3.0", "deviations", Shape::Real { low: 0.5, high: 100.0 };
+        /// Confidence in what works on what before it was tried; the share of successes scales it.
+        confidence_first: f64 = "0.5", "share", SHARE;
+        /// What the square root of the number of uses adds to it.
+        confidence_growth: f64 = "0.1", "share", SHARE;
+        /// It never goes higher.
+        confidence_max: f64 = "0.99", "share", SHARE;
     }
+    ordered { confidence_first <= confidence_max, forgotten_below <= offered_from }
 }
 
 /// Values that a program may have.
@@ -125,7 +113,7 @@ pub fn recalled<'a>(
         let own: BTreeSet<String> = own.collect();
         own.intersection(&said).count() as f64 / own.len().max(1) as f64
     };
-    let offered = programs.filter(|program| program.strength.get() >= law.offered);
+    let offered = programs.filter(|program| program.strength.get() >= law.offered_from);
     let mut found: Vec<(f64, &MotorProgram)> = offered.map(|program| (fit(program), program)).collect();
     found.sort_by(|(a_fit, a), (b_fit, b)| {
         b_fit
@@ -465,16 +453,16 @@ mod tests {
         let young =
             (0..3).fold(Confidence::clamped(0.0), |strength, _| strengthened(strength, true, &SkillLaw::default()));
         assert!(
-            young.get() >= SkillLaw::default().offered
-                && strengthened(young, false, &SkillLaw::default()).get() < SkillLaw::default().offered
+            young.get() >= SkillLaw::default().offered_from
+                && strengthened(young, false, &SkillLaw::default()).get() < SkillLaw::default().offered_from
         );
         let old = (0..20).fold(young, |strength, _| strengthened(strength, true, &SkillLaw::default()));
         let once = strengthened(old, false, &SkillLaw::default());
         assert!(
-            once.get() >= SkillLaw::default().offered
-                && strengthened(once, false, &SkillLaw::default()).get() < SkillLaw::default().offered
+            once.get() >= SkillLaw::default().offered_from
+                && strengthened(once, false, &SkillLaw::default()).get() < SkillLaw::default().offered_from
         );
         let failing = (0..4).fold(young, |strength, _| strengthened(strength, false, &SkillLaw::default()));
-        assert!(failing.get() < SkillLaw::default().forgotten);
+        assert!(failing.get() < SkillLaw::default().forgotten_below);
     }
 }

@@ -235,7 +235,7 @@ impl RemembersInState for Cerebellum {
     fn tell(&self, after: &Self, pulse: &mut Pulse<'_, Self>) {
         let news = after.programs.values().filter(|program| self.programs.get(&program.name) != Some(*program));
         for program in news {
-            let offered = program.strength.get() >= pulse.settings().offered;
+            let offered = program.strength.get() >= pulse.settings().offered_from;
             pulse.emit(ProgramLearned { program: program.clone(), offered });
         }
     }
@@ -272,13 +272,13 @@ impl Cerebellum {
         let strength = strengthened(program.strength, success, law);
         let mut after = program.clone();
         practise(&mut after, success, strength);
-        if strength.get() < law.forgotten {
+        if strength.get() < law.forgotten_below {
             self.forget(&program.name, pulse);
             return;
         }
         let (name, strength_after, episode) = (program.name.clone(), Some(strength), turn.to_string());
         pulse.keep(CerebellumEvent::Practised { name, success, strength: strength_after, episode });
-        let offered = strength.get() >= law.offered;
+        let offered = strength.get() >= law.offered_from;
         pulse.emit(ProgramLearned { program: after, offered });
     }
 
@@ -309,7 +309,7 @@ impl Cerebellum {
             number += 1;
         }
         pulse.emit(ProgramLearned {
-            offered: program.strength.get() >= pulse.settings().offered,
+            offered: program.strength.get() >= pulse.settings().offered_from,
             program: program.clone(),
         });
         pulse.keep(CerebellumEvent::Crystallised { program: Box::new(program), sequence, used, sources });

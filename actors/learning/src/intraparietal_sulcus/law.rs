@@ -7,25 +7,23 @@
 //! four are as many as chance would have.
 
 use maxim_bus::signals::numbers::{Magnitude, SeriesFeature, SeriesJudged, SeriesVerdict};
+use maxim_config::{Shape, section};
 
 use maxim_language::numbers::statistics as exact;
 
-/// What the quick sense notices.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct QuickLaw {
-    /// Difference that is just noticed, as a share of the smaller magnitude (Weber's fraction), above 0. Default 0.15.
-    pub weber: f64,
-    /// Fewer values say nothing about chance. Default 8.
-    pub least_values: usize,
-    /// Chance that noise is taken for order, 0 to 1. Default 0.05.
-    pub significance: f64,
-    /// Modified z-score from which a value is odd (Iglewicz & Hoaglin 1993). Default 3.5.
-    pub odd: f64,
-}
-
-impl Default for QuickLaw {
-    fn default() -> Self {
-        Self { weber: 0.15, least_values: 8, significance: 0.05, odd: 3.5 }
+section! {
+    /// What the quick sense of numbers notices.
+    #[derive(Copy)]
+    QuickLaw = "intraparietal_sulcus" {
+        /// The difference of two magnitudes that is just noticed (Weber's fraction).
+        weber: f64 = "0.15", "share", Shape::Real { low: 0.001, high: 10.0 };
+        // A modified z-score (Iglewicz & Hoaglin 1993).
+        /// How far off a value is odd, in robust standard deviations.
+        odd_from: f64 = "3.5", "deviations", Shape::Real { low: 0.5, high: 100.0 };
+        /// How often noise may be taken for order.
+        significance: f64 = "0.05", "share", Shape::Real { low: 0.000_001, high: 0.5 };
+        /// Values under which nothing is said of chance.
+        values_min: usize = "8", "values", Shape::Integer { low: 4, high: 256 };
     }
 }
 
@@ -63,7 +61,7 @@ pub fn anomalies(values: &[f64], law: &QuickLaw) -> Vec<usize> {
         // √(π/2): the mean absolute deviation of the normal as a standard deviation.
         _ => exact::mean(&away).unwrap_or(0.0) * (std::f64::consts::PI / 2.0).sqrt(),
     };
-    let odd = |(at, away): (usize, &f64)| (spread > 0.0 && away / spread > law.odd).then_some(at);
+    let odd = |(at, away): (usize, &f64)| (spread > 0.0 && away / spread > law.odd_from).then_some(at);
     away.iter().enumerate().filter_map(odd).collect()
 }
 
@@ -89,7 +87,7 @@ pub fn judge(values: &[f64], reference: Option<f64>, law: &QuickLaw) -> SeriesJu
         anomalies: anomalies(&values, law),
         compared: reference.filter(|_| !values.is_empty()).map(|reference| compare(median, reference, law)),
     };
-    if values.len() < law.least_values {
+    if values.len() < law.values_min {
         return judged;
     }
     let (features, p) = order(&values, law);
@@ -225,7 +223,7 @@ mod tests {
         for period in 1..=12usize {
             for turns in 2..=5 {
                 let values: Vec<f64> = (0..period * turns).map(|at| ((at % period) * 7 % 13) as f64).collect();
-                if values.len() >= QuickLaw::default().least_values {
+                if values.len() >= QuickLaw::default().values_min {
                     assert_eq!(verdict(&values), SeriesVerdict::Structured, "period {period}, {turns} turns");
                 }
             }

@@ -4,49 +4,43 @@
 //! changes by α (λ′ − Σ v); V = clamp((1 + Σ v)/2, 0, 1). With one cue both are the same law, since v = 2V − 1. Out of
 //! the sum follow blocking, overshadowing, conditioned inhibition and over-expectation.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use maxim_bus::units::{Confidence, Value};
+use maxim_config::{SHARE, Shape, Span, section};
 use serde::{Deserialize, Serialize};
 
 /// Learning rate α, 0 to 1. After a reversal of a certain world, valence leaves its old sign with the 4th observation
 /// and has the new one with the 7th (0.86⁷ < 0.4).
 pub const ALPHA: f64 = 0.14;
-/// How sure a prediction is, and what it makes of circumstances and of what is alike.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PredictionLaw {
-    /// Confidence is first + growth · √n after n observations, never above most. Default 0.5, 0.1 and 0.99.
-    pub confidence_first: f64,
-    pub confidence_growth: f64,
-    pub confidence_most: f64,
-    /// Time after which half of what recency can take off confidence is gone. Default 30 days.
-    pub half_life: SignedDuration,
-    /// Share of confidence that no age takes away, 0 to 1. Default 0.5.
-    pub recency_floor: f64,
-    /// Share of confidence that is left in a context in which nothing was observed, 0 to 1. Default 0.5.
-    pub strange_context: f64,
-    /// Observations in a context that count as much as all others together when it speaks for itself. Default 4.
-    pub context_prior: f64,
-    /// Share of confidence that is left when a prediction is borrowed from another kind of event, 0 to 1. Default 0.5.
-    pub borrowed: f64,
-    /// Likeness of names from which a kind lends its experience, in (0, 1]. Default 0.3: names are short, so a chance likeness
-    /// is common below.
-    pub lends_from: f64,
-}
-
-impl Default for PredictionLaw {
-    fn default() -> Self {
-        Self {
-            confidence_first: 0.5,
-            confidence_growth: 0.1,
-            confidence_most: 0.99,
-            half_life: SignedDuration::from_hours(30 * 24),
-            recency_floor: 0.5,
-            strange_context: 0.5,
-            context_prior: 4.0,
-            borrowed: 0.5,
-            lends_from: 0.3,
-        }
+section! {
+    /// How sure the nucleus accumbens is of what it expects. Its learning rate is `memory.nac_alpha`.
+    #[derive(Copy)]
+    PredictionLaw = "nucleus_accumbens" {
+        /// Kinds of events (a tool with the shape of its parameters) of which it knows what they led to. What is small of each,
+        /// a few kilobytes, stays in memory; beyond that many go, those that hurt last.
+        kinds_max: usize = "2000", "kinds", Shape::Integer { low: 16, high: 100_000 };
+        // After n observations: first + growth · √n, and never above max.
+        /// Confidence before anything was observed.
+        confidence_first: f64 = "0.5", "share", SHARE;
+        /// What the square root of the number of observations adds to it.
+        confidence_growth: f64 = "0.1", "share", SHARE;
+        /// Confidence never goes higher.
+        confidence_max: f64 = "0.99", "share", SHARE;
+        /// After this, half of what age takes off confidence is gone.
+        recency_half_life: Span = "30days", "time", Shape::Span { low: "1min", high: "36500days" };
+        /// The share of confidence that no age takes off.
+        recency_floor: f64 = "0.5", "share", SHARE;
+        /// The share of confidence that is left in circumstances that were never met.
+        strange_context: f64 = "0.5", "share", SHARE;
+        /// Observations in a circumstance that count as much as all others together.
+        context_prior: f64 = "4.0", "observations", Shape::Real { low: 0.1, high: 1_000.0 };
+        /// The share of confidence that is left where experience is borrowed from what is called alike.
+        borrowed: f64 = "0.5", "share", SHARE;
+        // Names are short, so a chance likeness is common below.
+        /// The likeness of names from which one borrows from the other.
+        lends_from: f64 = "0.3", "share", Shape::Real { low: 0.01, high: 1.0 };
     }
+    ordered { confidence_first <= confidence_max }
 }
 
 /// What an outcome teaches.
@@ -92,13 +86,13 @@ impl PredictionLaw {
     /// min(0.99, 0.5 + 0.1 √n) after n observations.
     pub fn confidence(&self, observations: u32) -> Confidence {
         let grown = self.confidence_first + self.confidence_growth * f64::from(observations).sqrt();
-        Confidence::clamped(grown.min(self.confidence_most))
+        Confidence::clamped(grown.min(self.confidence_max))
     }
 
     /// Share of confidence left when the last observation is `now − last` ago: from 1 towards 0.5, half-way after 30 days.
     pub fn recency(&self, last: Timestamp, now: Timestamp) -> f64 {
         let age = now.duration_since(last).as_secs_f64().max(0.0);
-        let left = 0.5f64.powf(age / self.half_life.as_secs_f64().max(f64::MIN_POSITIVE));
+        let left = 0.5f64.powf(age / self.recency_half_life.get().as_secs_f64().max(f64::MIN_POSITIVE));
         self.recency_floor + (1.0 - self.recency_floor) * left
     }
 
@@ -310,8 +304,8 @@ mod tests {
     fn confidence_ages_and_doubts_strange_contexts() {
         let start = Timestamp::UNIX_EPOCH;
         near(law().recency(start, start), 1.0, 1e-12);
-        near(law().recency(start, start + law().half_life), 0.75, 1e-12);
-        near(law().recency(start + law().half_life, start), 1.0, 1e-12);
+        near(law().recency(start, start + law().recency_half_life.signed()), 0.75, 1e-12);
+        near(law().recency(start + law().recency_half_life.signed(), start), 1.0, 1e-12);
         assert_eq!((law().context_match(0, 2), law().context_match(1, 2), law().context_match(2, 2)), (1.0, 0.75, 0.5));
     }
 }

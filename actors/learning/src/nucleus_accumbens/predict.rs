@@ -410,7 +410,11 @@ mod tests {
         assert!((both.value.get() - expected).abs() < 1e-12);
         assert_eq!(both.outcomes.iter().map(|o| o.name.as_str()).collect::<Vec<_>>(), ["success", "failure"]);
         assert!((both.outcomes[1].probability - 0.25).abs() < 1e-12);
-        let late = table.predict_tool("open", &[("mode", "never seen")], NOW + PredictionLaw::default().half_life);
+        let late = table.predict_tool(
+            "open",
+            &[("mode", "never seen")],
+            NOW + PredictionLaw::default().recency_half_life.signed(),
+        );
         assert!((late.confidence.get() - 0.9 * 0.75 * 0.5).abs() < 1e-9, "{}", late.confidence.get());
         assert_eq!(table.predict_tool("fly", &[], NOW), Prediction::unknown());
     }
@@ -422,7 +426,7 @@ mod tests {
         (0..9).for_each(|n| {
             see(&mut table, &push, &[], true, n);
         });
-        let late = table.predict(&push, &[], &[], NOW + PredictionLaw::default().half_life);
+        let late = table.predict(&push, &[], &[], NOW + PredictionLaw::default().recency_half_life.signed());
         assert!((late.confidence.get() - 0.8 * 0.75).abs() < 1e-9);
         table.restore_cue("storm".into(), -1.0);
         assert_eq!(table.predict(&push, &[], &["storm"], NOW).valence, Valence::Negative);

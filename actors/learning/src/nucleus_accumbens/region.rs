@@ -61,8 +61,6 @@ pub struct NacSettings {
     pub zone: TimeZone,
     /// Tells which kinds of events are called alike.
     pub encoder: Arc<dyn Encoder>,
-    /// Kinds of events that are known at once, 1 or more. Default 2 000: what is small of one takes a few kilobytes of memory.
-    pub kinds_max: usize,
     pub law: PredictionLaw,
 }
 
@@ -191,13 +189,13 @@ impl Region for NucleusAccumbens {
 
     fn next_deadline(&self, settings: &NacSettings) -> Option<Timestamp> {
         let waiting: usize = self.waiting.values().map(Vec::len).sum();
-        let beyond = self.links().kinds() > settings.kinds_max;
+        let beyond = self.links().kinds() > settings.law.kinds_max;
         (waiting > MOST_WAITING || beyond || self.carried.is_some()).then_some(Timestamp::UNIX_EPOCH)
     }
 
     /// Lets kinds go that are too many; else writes down what waits, the most first.
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        let mut forgotten = self.links().beyond(pulse.settings().kinds_max);
+        let mut forgotten = self.links().beyond(pulse.settings().law.kinds_max);
         if !forgotten.is_empty() {
             forgotten.truncate(AT_ONCE);
             for key in &forgotten {

@@ -28,8 +28,7 @@ fn settings(kinds_max: usize) -> NacSettings {
         mode: maxim_bus::mode::Mode::Active,
         zone: TimeZone::UTC,
         encoder: Arc::new(TokenTable::embedded()),
-        kinds_max,
-        law: PredictionLaw::default(),
+        law: PredictionLaw { kinds_max, ..PredictionLaw::default() },
     }
 }
 

@@ -1,27 +1,24 @@
 //! How usefulness teaches significance.
 
-use jiff::SignedDuration;
 use maxim_bus::signals::bridges::{Moment, SignificanceWeights};
+use maxim_config::{SHARE, Shape, Span, section};
 
-/// When moments are judged, and how much they teach.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SignificanceLaw {
-    /// Experience after which a kept moment is judged. Default 1 day.
-    pub judged_after: SignedDuration,
-    /// Learning rate η of the logistic rule, 0 to 1. Default 0.2.
-    pub eta: f64,
-    /// |RPE| above which what is perceived next counts for more, 0 to 1. Default 0.3.
-    pub surprise: f64,
-}
-
-/// η where nothing else is said.
-pub const ETA: f64 = 0.2;
-
-impl Default for SignificanceLaw {
-    fn default() -> Self {
-        Self { judged_after: SignedDuration::from_hours(24), eta: ETA, surprise: 0.3 }
+section! {
+    /// How it is learned which moments are worth keeping.
+    #[derive(Copy)]
+    SignificanceLaw = "significance" {
+        /// Experience after which a kept moment is judged by what it was good for.
+        judged_after: Span = "1day", "time", Shape::Span { low: "1min", high: "365days" };
+        // η of the logistic rule.
+        /// How much one judgement teaches.
+        eta: f64 = "0.2", "share", SHARE;
+        /// The prediction error above which what is perceived next counts for more.
+        surprise: f64 = "0.3", "share", SHARE;
     }
 }
+
+/// η of weights that were learned before it could be configured.
+pub const ETA: f64 = 0.2;
 
 /// Bound of every weight.
 pub const BOUND: f64 = 4.0;

@@ -309,7 +309,7 @@ impl Hears<EpisodeLived> for SignificanceLearner {
     }
 
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
-        let until = pulse.now().earlier(pulse.settings().judged_after);
+        let until = pulse.now().earlier(pulse.settings().judged_after.signed());
         match self.asked {
             Some((asked, due)) if due <= pulse.now() => self.teach(asked, Vec::new(), pulse),
             Some(_) => {}

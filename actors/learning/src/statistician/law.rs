@@ -6,30 +6,28 @@
 //! observed anew.
 
 use maxim_bus::signals::numbers::{Magnitude, SeriesAnalysed, SeriesFeature, SeriesJudged, SeriesVerdict};
+use maxim_config::{SHARE, Shape, section};
 
 use super::model::{HeldPattern, Metric, MetricState};
 use maxim_language::numbers::statistics::binomial_mid_p;
 
-/// When a metric's pattern is believed, and when it isn't any more.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PatternLaw {
-    /// At most this p, and the quick sense is sure, 0 to 1. Default 0.01.
-    pub sure: f64,
-    /// Times in a row that the quick sense has to see the same pattern. Default 3.
-    pub times: u32,
-    /// So many values without a pattern are enough to ask the exact sense. Default 24.
-    pub enough: usize,
-    /// A share of so improbable recent values doesn't hold any more, 0 to 1. Default 0.01.
-    pub broken: f64,
-    /// Judgements in a row that may miss a confirmed pattern. Default 2.
-    pub misses: u32,
-    /// A confirmed pattern needs no more confidence than this to be promoted, 0 to 1: chance was ruled out already. Default 0.4.
-    pub promoted_from: f64,
-}
-
-impl Default for PatternLaw {
-    fn default() -> Self {
-        Self { sure: 0.01, times: 3, enough: 24, broken: 0.01, misses: 2, promoted_from: 0.4 }
+section! {
+    /// When a pattern of a metric is believed.
+    #[derive(Copy)]
+    PatternLaw = "statistician" {
+        /// The quick sense is sure of a pattern that chance makes at most this often.
+        sure: f64 = "0.01", "share", Shape::Real { low: 0.000_001, high: 0.5 };
+        /// Times in a row that it has to see the pattern.
+        times: u32 = "3", "times", Shape::Integer { low: 1, high: 100 };
+        /// Values without a pattern after which the exact sense is asked.
+        asks_after: usize = "24", "values", Shape::Integer { low: 8, high: 64 };
+        /// A share is given up when the latest values are as improbable as this.
+        broken: f64 = "0.01", "share", Shape::Real { low: 0.000_001, high: 0.5 };
+        /// Times in a row that another pattern may be missed before it is given up.
+        misses: u32 = "2", "times", Shape::Integer { low: 1, high: 100 };
+        // Chance was ruled out already, so it needs less than others.
+        /// The confidence from which a confirmed pattern is offered for promotion.
+        promoted_from: f64 = "0.4", "share", SHARE;
     }
 }
 
@@ -94,7 +92,7 @@ pub fn judged(metric: &Metric, judged: &SeriesJudged, law: &PatternLaw) -> Move 
             forming(&feature, 1)
         }
         (MetricState::Observing, Some(_)) => escalate,
-        (MetricState::Observing, None) if metric.values.len() >= law.enough => escalate,
+        (MetricState::Observing, None) if metric.values.len() >= law.asks_after => escalate,
         (MetricState::PatternForming { seen }, Some(feature))
             if metric.pattern.as_ref().is_some_and(|held| same_kind(&held.feature, &feature)) =>
         {

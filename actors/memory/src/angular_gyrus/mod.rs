@@ -8,4 +8,4 @@ pub mod region;
 mod remembering;
 mod upkeep;
 
-pub use region::{AngularGyrus, GyrusSettings};
+pub use region::{AngularGyrus, GyrusSettings, NumberLaw};

@@ -27,6 +27,7 @@ use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::skill::ExecutesWithLearned;
 use maxim_bus::units::Confidence;
 use maxim_bus::{RegionName, Stage};
+use maxim_config::{Shape, Span, section};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -47,13 +48,21 @@ pub const SKILLS: &str = "skills";
 /// Episodes that a computed result names.
 const MOST_EPISODES: usize = 8;
 
+section! {
+    /// How long records of numbers stay whole.
+    #[derive(Copy)]
+    NumberLaw = "angular_gyrus" {
+        /// A record that nobody asked for over this time is made small in sleep.
+        consolidated_after: Span = "30days", "time", Shape::Span { low: "1h", high: "36500days" };
+    }
+}
+
 /// How the room is set up.
 #[derive(Clone, Debug, Default)]
 pub struct GyrusSettings {
     /// Names this run in what it stores.
     pub run: String,
-    /// Days after which a record that nobody asked for is made small in sleep. Default 30.
-    pub compress_after_days: f64,
+    pub law: NumberLaw,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -171,7 +180,7 @@ impl Region for AngularGyrus {
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
-        let report = self.store.consolidate(pulse.now(), pulse.settings().compress_after_days);
+        let report = self.store.consolidate(pulse.now(), pulse.settings().law.consolidated_after.days());
         self.keep_up(report, pulse);
     }
 }
@@ -404,7 +413,7 @@ mod tests {
     use maxim_region::rig::{Rig, ear};
 
     fn rig() -> Rig<AngularGyrus> {
-        Rig::new(GyrusSettings { run: "r1".into(), compress_after_days: 30.0 }, |bus, probe| {
+        Rig::new(GyrusSettings { run: "r1".into(), law: NumberLaw::default() }, |bus, probe| {
             ear::<Calculated>(bus, probe);
             ear::<MathRecordStored>(bus, probe);
             ear::<MathRecordRemoved>(bus, probe);

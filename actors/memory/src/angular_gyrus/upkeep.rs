@@ -121,7 +121,7 @@ impl Hears<RecordsRemoved> for AngularGyrus {
 impl Hears<ConsolidateLayer> for AngularGyrus {
     /// All at once: the layer holds few records.
     fn hear(&self, _wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
-        let report = self.memory().consolidate(pulse.now(), pulse.settings().compress_after_days);
+        let report = self.memory().consolidate(pulse.now(), pulse.settings().law.consolidated_after.days());
         pulse.reply(LayerConsolidated {
             layer: Layer::AngularGyrus,
             looked_at: report.looked_at as u64,
@@ -146,12 +146,12 @@ mod tests {
     use maxim_bus::{MessageId, Trust};
     use serde_json::json;
 
-    use super::super::region::GyrusSettings;
+    use super::super::region::{GyrusSettings, NumberLaw};
     use super::*;
     use maxim_region::rig::{Rig, ear};
 
     fn rig() -> Rig<AngularGyrus> {
-        Rig::new(GyrusSettings { run: "r1".into(), compress_after_days: 30.0 }, |bus, probe| {
+        Rig::new(GyrusSettings { run: "r1".into(), law: NumberLaw::default() }, |bus, probe| {
             ear::<RecordChanged>(bus, probe);
             ear::<RecordsRemoved>(bus, probe);
             ear::<MathRecordRemoved>(bus, probe);

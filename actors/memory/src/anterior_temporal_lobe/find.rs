@@ -137,7 +137,7 @@ impl Finder<'_> {
         let meaning = |a: &str, b: &str| self.index.meaning(a, b);
         let mut near: Ranked = near
             .filter_map(|number| Some((number, likeness(name, &self.index.card(number)?.name, meaning))))
-            .filter(|(_, likeness)| *likeness >= self.law.same)
+            .filter(|(_, likeness)| *likeness >= self.law.same_name)
             .collect();
         self.rank(&mut near);
         near

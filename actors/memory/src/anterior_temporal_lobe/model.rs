@@ -7,6 +7,7 @@ use maxim_bus::Trust;
 use maxim_bus::hash::StableHash;
 use maxim_bus::signals::concepts::{ConceptProvenance, Layer, MemoryRef, SourcePassage};
 use maxim_bus::units::Confidence;
+use maxim_config::{SHARE, Shape, Span, section};
 use serde::{Deserialize, Serialize};
 
 /// Sources that a concept rests on, by id; more of them add nothing.
@@ -21,41 +22,30 @@ pub const MOST_PROPERTIES: usize = 64;
 pub const LONGEST_NAME: usize = 120;
 /// Characters of a definition, a property's value or a passage.
 pub const LONGEST_TEXT: usize = 1_200;
-/// A concept that nobody asked for over this time is compressed or pruned.
-pub const CONSOLIDATION_AGE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// What is one concept, and how long it stays whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConceptLaw {
-    /// Likeness from which two names mean the same, 0 to 1. Default 0.8.
-    pub same: f64,
-    /// What nobody asked for over this time is consolidated in sleep. Default 30 days.
-    pub consolidated_after: SignedDuration,
-    /// Confidence in what was taught once and not reinforced, 0 to 1. Default 0.5.
-    pub confidence_first: f64,
-    /// What the square root of the number of reinforcements adds to it, 0 to 1. Default 0.1.
-    pub confidence_growth: f64,
-    /// Confidence never goes higher, 0 to 1. Default 0.99.
-    pub confidence_most: f64,
+section! {
+    /// What is one concept, and how long it stays whole.
+    #[derive(Copy)]
+    ConceptLaw = "anterior_temporal_lobe" {
+        /// The likeness from which two names mean the same.
+        same_name: f64 = "0.8", "share", Shape::Real { low: 0.1, high: 1.0 };
+        /// A concept that nobody asked for over this time is consolidated in sleep.
+        consolidated_after: Span = "30days", "time", Shape::Span { low: "1h", high: "36500days" };
+        /// Confidence in what was taught once.
+        confidence_first: f64 = "0.5", "share", SHARE;
+        /// What the square root of the number of reinforcements adds to it.
+        confidence_growth: f64 = "0.1", "share", SHARE;
+        /// Confidence never goes higher.
+        confidence_max: f64 = "0.99", "share", SHARE;
+    }
+    ordered { confidence_first <= confidence_max }
 }
 
 impl ConceptLaw {
     /// min(0.99, 0.5 + 0.1 √reinforcements).
     pub fn confidence(&self, reinforcements: u32) -> Confidence {
         let grown = self.confidence_first + self.confidence_growth * f64::from(reinforcements).sqrt();
-        Confidence::clamped(grown.min(self.confidence_most))
-    }
-}
-
-impl Default for ConceptLaw {
-    fn default() -> Self {
-        Self {
-            same: maxim_language::naming::SAME,
-            consolidated_after: CONSOLIDATION_AGE,
-            confidence_first: 0.5,
-            confidence_growth: 0.1,
-            confidence_most: 0.99,
-        }
+        Confidence::clamped(grown.min(self.confidence_max))
     }
 }
 /// Characters of a definition that a compressed concept keeps.
@@ -371,8 +361,9 @@ mod tests {
         memory.relations =
             vec![Relation { kind: "IS_A".into(), to: 2, weight: 1.0, evidence: 1, phase: None, coupling: None }];
         memory.reinforcements = 9;
-        assert!(!memory.is_due(at + SignedDuration::from_hours(29 * 24), CONSOLIDATION_AGE));
-        assert!(memory.is_due(at + CONSOLIDATION_AGE, CONSOLIDATION_AGE));
+        let age = ConceptLaw::default().consolidated_after.signed();
+        assert!(!memory.is_due(at + SignedDuration::from_hours(29 * 24), age));
+        assert!(memory.is_due(at + age, age));
         let before = serde_json::to_vec(&memory).expect("plain data").len();
         memory.shrink_to(memory.compress());
         let after = serde_json::to_vec(&memory).expect("plain data").len();
@@ -383,7 +374,7 @@ mod tests {
         assert!(!memory.rests_on(&episode(0)) && !memory.rests_on(&episode(49)) && memory.rests_on(&episode(48)));
         assert_eq!(memory.reinforcements, 7, "named or only counted");
         memory.long_term = true;
-        assert!(!memory.is_due(at + CONSOLIDATION_AGE, CONSOLIDATION_AGE));
+        assert!(!memory.is_due(at + age, age));
     }
 
     #[test]

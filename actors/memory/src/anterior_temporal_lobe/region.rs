@@ -280,7 +280,8 @@ impl AnteriorTemporalLobe {
         let (now, run, trust) = (pulse.now(), pulse.settings().run.clone(), pulse.trust());
         let mut answer = ConceptsLearned::default();
         let read = |number: u32| self.memory(number, pulse);
-        let mut taking = Lesson::new(&self.index, &self.types, &read, now, &run, self.next, pulse.settings().law.same);
+        let mut taking =
+            Lesson::new(&self.index, &self.types, &read, now, &run, self.next, pulse.settings().law.same_name);
         for (number, concept) in revised {
             taking.keep(number, concept);
         }

@@ -36,7 +36,7 @@ impl Remembers for AnteriorTemporalLobe {
         let taken = entries.iter().map(|entry| (entry.part == TYPES).then(|| take_type(entry, &mut types, pulse)));
         let mut took: Vec<Option<Result<Took, String>>> = taken.collect();
         let read = |number: u32| self.memory(number, pulse);
-        let (now, run, same) = (pulse.now(), pulse.settings().run.clone(), pulse.settings().law.same);
+        let (now, run, same) = (pulse.now(), pulse.settings().run.clone(), pulse.settings().law.same_name);
         let lesson = Lesson::new(&self.index, &types, &read, now, &run, self.next, same);
         let mut joining = Joining::new(lesson, &self.unused);
         // All are known by name before any of their relations is looked at.

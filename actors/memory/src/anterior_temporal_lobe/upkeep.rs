@@ -172,7 +172,7 @@ impl Hears<SourcesRemoved> for AnteriorTemporalLobe {
 impl Hears<ConsolidateLayer> for AnteriorTemporalLobe {
     /// A step: of the concepts that nobody asked for over 30 days, idle weak ones go, the others lose detail.
     fn hear(&self, wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
-        let (now, after) = (pulse.now(), pulse.settings().law.consolidated_after);
+        let (now, after) = (pulse.now(), pulse.settings().law.consolidated_after.signed());
         let oldest = self.index.oldest(self.looked_at);
         let due: Vec<_> =
             oldest.take_while(|(last, _)| now.duration_since(*last) >= after).take(wish.step.max(1)).collect();

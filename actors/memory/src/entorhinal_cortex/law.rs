@@ -4,19 +4,20 @@
 //! happen at the same hour are not alike for that.
 
 use maxim_bus::signals::similarity::LikenessParts;
+use maxim_config::{SHARE, section};
 
-/// Weights of the parts. They make 1 together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LikenessWeights {
-    pub semantic: f64,
-    pub structural: f64,
-    pub temporal: f64,
-    pub context: f64,
-}
-
-impl Default for LikenessWeights {
-    fn default() -> Self {
-        Self { semantic: 0.35, structural: 0.35, temporal: 0.15, context: 0.15 }
+section! {
+    /// How much each part counts in the likeness of two situations.
+    #[derive(Copy)]
+    LikenessWeights = "entorhinal_cortex" {
+        /// What was said and meant.
+        semantic: f64 = "0.35", "weight", SHARE;
+        /// Tool, outcome, objects and people.
+        structural: f64 = "0.35", "weight", SHARE;
+        /// The time of day, week, month and year.
+        temporal: f64 = "0.15", "weight", SHARE;
+        /// Goal and mode.
+        context: f64 = "0.15", "weight", SHARE;
     }
 }
 

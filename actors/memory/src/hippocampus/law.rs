@@ -4,71 +4,118 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use maxim_config::{SHARE, Shape, Span, section};
+
 use super::compressed::compressed;
 use super::model::{CaptureReason, EpisodicMemory, Provenance};
 use super::spreading::Spreading;
+use crate::section::Memory;
 use maxim_language::{is_stop_word, words};
 
 /// What makes a moment worth keeping, and what it is joined with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CaptureLaw {
-    /// Novelty from which a moment is kept, 0 to 1. Default 0.7.
+    /// Novelty from which a moment is kept.
     pub novel: f64,
-    /// Salience from which a moment is kept, 0 to 1. Default 0.7.
+    /// Salience from which a moment is kept.
     pub salient: f64,
-    /// Pain from which a moment is kept, 0 to 1. Default 0.4.
+    /// Pain from which a moment is kept.
     pub painful: f64,
-    /// Experience after which a moment is kept in any case. Default 5 min.
+    /// Experience after which a moment is kept in any case.
     pub checkpoint: SignedDuration,
-    /// An identical observation within this time updates the earlier episode. Default 30 s.
+    /// An identical observation within this time updates the earlier episode.
     pub merge_within: SignedDuration,
+}
+
+impl From<&Memory> for CaptureLaw {
+    fn from(keys: &Memory) -> Self {
+        Self {
+            novel: keys.capture_novelty,
+            salient: keys.capture_salience,
+            painful: keys.capture_pain,
+            checkpoint: keys.capture_checkpoint.signed(),
+            merge_within: keys.merge_window.signed(),
+        }
+    }
 }
 
 impl Default for CaptureLaw {
     fn default() -> Self {
-        Self {
-            novel: 0.7,
-            salient: 0.7,
-            painful: 0.4,
-            checkpoint: SignedDuration::from_mins(5),
-            merge_within: SignedDuration::from_secs(30),
-        }
+        Self::from(&Memory::default())
+    }
+}
+
+section! {
+    /// How episodes are joined, and how activation spreads from them.
+    LinkKeys = "hippocampus" {
+        /// How much shared objects, people and words count in an association.
+        association_overlap: f64 = "0.6", "share", SHARE;
+        /// How much the same goal counts in an association.
+        association_goal: f64 = "0.25", "share", SHARE;
+        /// How much nearness in time counts in an association.
+        association_proximity: f64 = "0.15", "share", SHARE;
+        /// The weight from which an association is made.
+        association_floor: f64 = "0.5", "share", SHARE;
+        /// Associations that an episode makes when it is kept, at most.
+        associations_max: u32 = "5", "edges", Shape::Integer { low: 0, high: 32 };
+        /// The prediction error above which an outcome gets causes.
+        surprise: f64 = "0.3", "share", SHARE;
+        /// Causes of one outcome, at most.
+        causes_max: u32 = "3", "edges", Shape::Integer { low: 0, high: 16 };
+        /// A longer gap without episodes starts a new sitting.
+        sitting_gap: Span = "30min", "time", Shape::Span { low: "1s", high: "1day" };
+        /// Activation that is left after a hop over an edge of weight 1, here and over the layers of knowledge.
+        spreading_decay: f64 = "0.5", "share", Shape::Real { low: 0.01, high: 1.0 };
+        /// Hops from where activation begins, where nobody says how many.
+        spreading_hops: u32 = "3", "hops", Shape::Integer { low: 1, high: 6 };
+        /// Activation below this goes no further and isn't told.
+        spreading_floor: f64 = "0.05", "share", Shape::Real { low: 0.001, high: 1.0 };
     }
 }
 
 /// What an episode is joined with, and how activation spreads from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkLaw {
-    /// Weights of overlap, goal and proximity in an association, each 0 to 1. Default 0.60, 0.25 and 0.15.
+    /// Weights of overlap, goal and proximity in an association.
     pub overlap: f64,
     pub goal: f64,
     pub proximity: f64,
-    /// Weight from which an association is made, 0 to 1. Default 0.5.
+    /// Weight from which an association is made.
     pub floor: f64,
-    /// Associations made at capture, at most. Default 5.
+    /// Associations made at capture, at most.
     pub associations: usize,
-    /// |RPE| above which causal edges are made, 0 to 1. Default 0.3.
+    /// |RPE| above which causal edges are made.
     pub surprise: f64,
-    /// Causes of one outcome, at most. Default 3.
+    /// Causes of one outcome, at most.
     pub causes: usize,
-    /// A gap longer than this starts a new sitting. Default 30 min.
+    /// A gap longer than this starts a new sitting.
     pub sitting_gap: SignedDuration,
     pub spreading: Spreading,
 }
 
+impl From<&LinkKeys> for LinkLaw {
+    fn from(keys: &LinkKeys) -> Self {
+        Self {
+            overlap: keys.association_overlap,
+            goal: keys.association_goal,
+            proximity: keys.association_proximity,
+            floor: keys.association_floor,
+            associations: keys.associations_max as usize,
+            surprise: keys.surprise,
+            causes: keys.causes_max as usize,
+            sitting_gap: keys.sitting_gap.signed(),
+            spreading: Spreading {
+                decay: keys.spreading_decay,
+                hops: keys.spreading_hops as usize,
+                cut_off: keys.spreading_floor,
+            },
+        }
+    }
+}
+
 impl Default for LinkLaw {
     fn default() -> Self {
-        Self {
-            overlap: 0.60,
-            goal: 0.25,
-            proximity: 0.15,
-            floor: 0.5,
-            associations: 5,
-            surprise: 0.3,
-            causes: 3,
-            sitting_gap: SignedDuration::from_mins(30),
-            spreading: Spreading::default(),
-        }
+        Self::from(&LinkKeys::default())
     }
 }
 

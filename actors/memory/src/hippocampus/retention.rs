@@ -1,46 +1,37 @@
 //! How much an episode is worth keeping.
 
 use jiff::Timestamp;
+use maxim_config::{SHARE, Shape, Span, section};
 
 use super::model::EpisodicMemory;
 
-/// How much an episode is worth, and what sleep does with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RetentionLaw {
-    /// Decay d of a trace (Anderson & Schooler 1991), in (0, 1). Default 0.5.
-    pub trace_decay: f64,
-    /// What was not accessed for so many days is made small, or removed if it is low in score too. Default 7.
-    pub idle_days: f64,
-    /// A score below this is low, 0 to 4.5. Default 0.4.
-    pub low: f64,
-    /// From this score on an episode stays whole however long it wasn't used, 0 to 4.5. Default 2.0.
-    pub whole: f64,
-    /// Factor for the only episode of its time bin, 1 or more. Default 1.5.
-    pub sole: f64,
-    /// What one edge, and one of weight 1 more, takes off what is missing to full connectedness, 0 or more. Default 0.15.
-    pub edge: f64,
-    /// Shares of importance, 0 to 1: salience 0.3, novelty 0.2, a success 0.25, that a person took part 0.25.
-    pub salience: f64,
-    pub novelty: f64,
-    pub success: f64,
-    pub person: f64,
-}
-
-impl Default for RetentionLaw {
-    fn default() -> Self {
-        Self {
-            trace_decay: 0.5,
-            idle_days: 7.0,
-            low: 0.4,
-            whole: 2.0,
-            sole: 1.5,
-            edge: 0.15,
-            salience: 0.3,
-            novelty: 0.2,
-            success: 0.25,
-            person: 0.25,
-        }
+section! {
+    /// What sleep keeps of episodes. A score is the sum of access, connectedness and importance, each 0 to 1.
+    #[derive(Copy)]
+    RetentionLaw = "sleep" {
+        // Anderson & Schooler 1991.
+        /// The decay of a memory's trace (ACT-R's d).
+        trace_decay: f64 = "0.5", "exponent", Shape::Real { low: 0.01, high: 0.99 };
+        /// What nobody recalled for this long is made small, or removed where it is low in score too.
+        idle: Span = "7days", "time", Shape::Span { low: "1h", high: "3650days" };
+        /// An idle episode of a lower score is removed, unless a person, a success or a pin protects it.
+        remove_below: f64 = "0.4", "score", Shape::Real { low: 0.0, high: 4.5 };
+        /// An episode of at least this score stays whole.
+        whole_from: f64 = "2.0", "score", Shape::Real { low: 0.0, high: 4.5 };
+        /// What an edge takes off what is missing to full connectedness, and again what its weight does.
+        edge: f64 = "0.15", "share", SHARE;
+        /// How much salience counts in importance.
+        salience: f64 = "0.3", "weight", SHARE;
+        /// How much novelty counts in importance.
+        novelty: f64 = "0.2", "weight", SHARE;
+        /// How much a success counts in importance.
+        success: f64 = "0.25", "weight", SHARE;
+        /// How much it counts in importance that a person took part.
+        person: f64 = "0.25", "weight", SHARE;
+        /// By how much the only episode of its hour of the week counts for more.
+        sole_factor: f64 = "1.5", "times", Shape::Real { low: 1.0, high: 10.0 };
     }
+    ordered { remove_below <= whole_from }
 }
 
 /// Shortest age of a trace, in seconds: what was used this very moment is not infinitely strong.
@@ -102,7 +93,7 @@ pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Times
         + law.novelty * episode.novelty.get()
         + law.success * f64::from(u8::from(episode.success() == Some(true)))
         + law.person * f64::from(u8::from(episode.person_involved));
-    let sole = if connections.sole_representative { law.sole } else { 1.0 };
+    let sole = if connections.sole_representative { law.sole_factor } else { 1.0 };
     (access + connected + important) * sole
 }
 
@@ -114,7 +105,7 @@ pub fn is_protected(episode: &EpisodicMemory) -> bool {
 /// True when sleep may remove it: not protected, not accessed for seven days, and low in score.
 pub fn may_be_pruned(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &RetentionLaw) -> bool {
     let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
-    !is_protected(episode) && !episode.is_open() && idle_days >= law.idle_days && score < law.low
+    !is_protected(episode) && !episode.is_open() && idle_days >= law.idle.days() && score < law.remove_below
 }
 
 /// What sleep does with an episode.
@@ -131,11 +122,11 @@ pub fn verdict(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &Reten
     let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
     if may_be_pruned(episode, score, now, law) {
         Verdict::Prune
-    } else if idle_days < law.idle_days
+    } else if idle_days < law.idle.days()
         || episode.long_term
         || episode.is_open()
         || episode.is_compressed()
-        || score >= law.whole
+        || score >= law.whole_from
     {
         Verdict::Keep
     } else {
@@ -145,22 +136,13 @@ pub fn verdict(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &Reten
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use crate::hippocampus::model::Outcome;
     use jiff::SignedDuration;
 
-    const LAW: RetentionLaw = RetentionLaw {
-        trace_decay: 0.5,
-        idle_days: 7.0,
-        low: 0.4,
-        whole: 2.0,
-        sole: 1.5,
-        edge: 0.15,
-        salience: 0.3,
-        novelty: 0.2,
-        success: 0.25,
-        person: 0.25,
-    };
+    static LAW: LazyLock<RetentionLaw> = LazyLock::new(RetentionLaw::default);
 
     /// ln Σ t^−d over all ages, none of which is forgotten.
     fn exact(ages: &[f64]) -> f64 {
@@ -259,7 +241,7 @@ mod tests {
         let idle = episode(0, now);
         let of = |episode: &EpisodicMemory, score: f64| verdict(episode, score, now, &LAW);
         assert_eq!(
-            (of(&idle, 0.1), of(&idle, 1.0), of(&idle, LAW.whole)),
+            (of(&idle, 0.1), of(&idle, 1.0), of(&idle, LAW.whole_from)),
             (Verdict::Prune, Verdict::Compress, Verdict::Keep)
         );
         let with_person = EpisodicMemory { person_involved: true, ..idle.clone() };

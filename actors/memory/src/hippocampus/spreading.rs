@@ -5,20 +5,22 @@ use std::hash::Hash;
 
 use hashbrown::HashMap;
 
+use super::law::LinkLaw;
+
 /// How activation spreads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spreading {
-    /// Activation left after a hop over an edge of weight 1, in (0, 1]. Default 0.5.
+    /// Activation left after a hop over an edge of weight 1, in (0, 1].
     pub decay: f64,
-    /// Hops from a seed, at most. Default 3.
+    /// Hops from a seed, at most.
     pub hops: usize,
-    /// Activation below this is not passed on and not reported, 0 to 1. Default 0.05.
+    /// Activation below this is not passed on and not reported.
     pub cut_off: f64,
 }
 
 impl Default for Spreading {
     fn default() -> Self {
-        Self { decay: 0.5, hops: 3, cut_off: 0.05 }
+        LinkLaw::default().spreading
     }
 }
 

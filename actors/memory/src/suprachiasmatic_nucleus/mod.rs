@@ -3,6 +3,7 @@
 mod clocks;
 mod describing;
 pub mod index;
+pub mod keys;
 pub mod law;
 pub mod oscillators;
 pub mod region;

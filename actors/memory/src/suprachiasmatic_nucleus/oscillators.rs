@@ -8,25 +8,33 @@ use std::f64::consts::TAU;
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
+use super::keys::ClockKeys;
+
 /// Periods in hours: day, week, month, year.
 pub const PERIODS_HOURS: [f64; 4] = [24.0, 168.0, 720.0, 8760.0];
 /// How the clocks pull at each other, and how they learn to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HebbLaw {
-    /// K in radians per hour. Default 0.002, far below what locks all four (0.185), so that coupling can't drag a clock off
+    /// K in radians per hour. Its default is far below what locks all four (0.185), so that coupling can't drag a clock off
     /// its period: eight weeks of silence after busy days leave an anomaly below 0.04 (with 0.01 of 0.34).
     pub coupling: f64,
-    /// η, change of W by one observation of full agreement, 0 to 1. Default 0.05.
+    /// η, change of W by one observation of full agreement, 0 to 1.
     pub rate: f64,
-    /// Share of W that an observation leaves of what was there, 0 to 1. Default 0.98.
+    /// Share of W that an observation leaves of what was there, 0 to 1.
     pub keep: f64,
-    /// Largest |W|. Default 1.
+    /// Largest |W|.
     pub most: f64,
+}
+
+impl From<&ClockKeys> for HebbLaw {
+    fn from(keys: &ClockKeys) -> Self {
+        Self { coupling: keys.coupling, rate: keys.hebb_rate, keep: keys.hebb_keep, most: keys.hebb_max }
+    }
 }
 
 impl Default for HebbLaw {
     fn default() -> Self {
-        Self { coupling: 0.002, rate: 0.05, keep: 0.98, most: 1.0 }
+        Self::from(&ClockKeys::default())
     }
 }
 

@@ -8,20 +8,27 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::keys::ClockKeys;
 use super::law::TimeSignature;
 
 /// What counts as a rhythm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RhythmLaw {
-    /// Accepted share of false discoveries (Benjamini & Hochberg 1995), 0 to 1. Default 0.05.
+    /// Accepted share of false discoveries (Benjamini & Hochberg 1995).
     pub false_discoveries: f64,
-    /// Events of a kind in a bin under which nothing is said of them. Default 4.
+    /// Events of a kind in a bin under which nothing is said of them.
     pub least_events: u32,
+}
+
+impl From<&ClockKeys> for RhythmLaw {
+    fn from(keys: &ClockKeys) -> Self {
+        Self { false_discoveries: keys.false_discoveries, least_events: keys.rhythm_events_min }
+    }
 }
 
 impl Default for RhythmLaw {
     fn default() -> Self {
-        Self { false_discoveries: 0.05, least_events: 4 }
+        Self::from(&ClockKeys::default())
     }
 }
 

@@ -7,4 +7,4 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use region::{PromoterSettings, SemanticPromoter};
+pub use region::{PromoterKeys, PromoterSettings, SemanticPromoter};

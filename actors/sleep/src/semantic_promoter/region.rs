@@ -23,9 +23,20 @@ use serde::{Deserialize, Serialize};
 
 use super::law;
 use super::run::{Offered, Phase, Run};
+use maxim_config::{Shape, section};
 use maxim_language::naming;
 use maxim_region::wiring;
 use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+
+section! {
+    /// What becomes general knowledge. How sure and how often stands at `memory.promotion_*`.
+    PromoterKeys = "semantic_promoter" {
+        /// Independent episodes of trusted origin that outweigh one of an outsider.
+        witnesses: u32 = "2", "episodes", Shape::Integer { low: 2, high: 100 };
+        /// Outcomes from which on it is asked whether they are chance.
+        judged_from: u32 = "8", "outcomes", Shape::Integer { low: 4, high: 64 };
+    }
+}
 
 /// How the room is set up.
 #[derive(Clone, Debug)]
@@ -40,9 +51,9 @@ pub struct PromoterSettings {
     pub patterns_from: f64,
     /// Least number of observations. Default 3.
     pub min_observations: u64,
-    /// Independent trusted episodes that outweigh an untrusted one, 1 or more. Default 2.
+    /// Independent trusted episodes that outweigh an untrusted one.
     pub witnesses: usize,
-    /// Outcomes from which on it is judged whether a series is chance. Default 8.
+    /// Outcomes from which on it is judged whether a series is chance.
     pub judged_from: usize,
     /// Nothing happened for this long: the time to promote what is new. Default 10 min.
     pub idle: SignedDuration,
@@ -52,14 +63,15 @@ pub struct PromoterSettings {
 
 impl Default for PromoterSettings {
     fn default() -> Self {
+        let keys = PromoterKeys::default();
         Self {
             sources: Vec::new(),
             judge: None,
             min_confidence: 0.6,
             patterns_from: 0.4,
             min_observations: 3,
-            witnesses: 2,
-            judged_from: 8,
+            witnesses: keys.witnesses as usize,
+            judged_from: keys.judged_from as usize,
             idle: SignedDuration::from_mins(10),
             patience: SignedDuration::from_secs(2),
         }

@@ -9,13 +9,10 @@ fn settings(level: AutonomyLevel) -> AutonomySettings {
     AutonomySettings {
         powers: Powers { autonomy: level, ..Powers::whole() },
         tools: Arc::new(core_registry().expect("good specs")),
-        ask_below: 0.8,
+        law: Rails::default(),
         whitelists: BTreeMap::new(),
         scene_tools: 20,
         uncounted: vec!["respond".into()],
-        per_second: 20,
-        per_minute: 300,
-        repeats: 5,
         effort: EffortLimits::default(),
         zone: TimeZone::UTC,
     }
@@ -188,11 +185,13 @@ fn a_wrong_name_is_led_to_its_tool_and_an_unknown_one_is_answered() {
 
 #[test]
 fn the_rate_counts_what_acts_and_neither_what_reads_nor_what_the_gate_refused() {
-    let mut rig: Rig<Autonomy> =
-        Rig::new(AutonomySettings { per_second: 2, ..settings(AutonomyLevel::Autonomous) }, |bus, probe| {
+    let mut rig: Rig<Autonomy> = Rig::new(
+        AutonomySettings { law: Rails { per_second: 2, ..Rails::default() }, ..settings(AutonomyLevel::Autonomous) },
+        |bus, probe| {
             ear::<IntentPermitted>(bus, probe);
             ear::<IntentRefused>(bus, probe);
-        });
+        },
+    );
     let passes = |rig: &mut Rig<Autonomy>, tool: &str| {
         rig.send(Intent { tool: tool.into(), commanded: true, ..intent(1.0) });
         let heard = rig.heard_all();

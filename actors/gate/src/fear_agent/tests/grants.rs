@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered, Consent, ConsentTaken, code_of};
 use maxim_bus::signals::grants::{AlwaysOffer, GrantReach, GrantsSurveyed, SurveyGrants};
@@ -34,14 +33,10 @@ fn settings() -> FearSettings {
         home: PathBuf::from("/home/anna"),
         own: Arc::default(),
         walls: Walls::default(),
-        approval: SignedDuration::from_mins(10),
-        veto_confidence: 0.85,
-        veto_value: 0.1,
-        forgiveness: SignedDuration::from_hours(7 * 24),
+        law: FearLaw { bridge_gain: 0.0, ..FearLaw::default() },
         irreversible: BTreeSet::new(),
         foreign: BTreeSet::from(["far_tool".to_owned()]),
         offers: BTreeMap::from([("far_tool".to_owned(), "d1".to_owned())]),
-        bridge_gain: 0.0,
         review: None,
         boot: 1,
         zone: TimeZone::UTC,

@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex};
 pub use dates::{NamedDate, day_number, named_dates};
 pub use merging::Merging;
 use query::order;
-pub use query::{By, Hit, Meant, Query, Weights};
+pub use query::{By, Hit, Meant, Query, RecallKeys, Weights};
 pub use segment::merge;
 pub use statement::Statement;
 use vectors::Kept;

@@ -1,72 +1,120 @@
 //! What is asked of the index, and the weights of the score.
 
-/// Weights of the parts of the score. The defaults were found on plateaus: moving one by half costs less than a point
+use maxim_config::{SHARE, Shape, section};
+
+section! {
+    /// How well an episode fits a question: a score of shared words, about 1 where all are there, plus these.
+    RecallKeys = "recall" {
+        /// The share of a neighbour's words that an episode inherits with each step along its sitting.
+        neighbour_decay: f64 = "0.6", "share", SHARE;
+        /// Steps along the sitting that words reach.
+        neighbour_steps: u32 = "5", "steps", Shape::Integer { low: 0, high: 5 };
+        /// What of that it inherits where nobody talks, as between the lines of a log.
+        silent: f64 = "0.5", "share", SHARE;
+        /// What of the words stands anywhere in the sitting.
+        sitting: f64 = "0.15", "weight", SHARE;
+        /// It was on a day that the question names.
+        date: f64 = "0.3", "weight", SHARE;
+        /// Taken off where none of the people is named in the question; a quarter of it where two people are known.
+        other_people: f64 = "0.8", "weight", SHARE;
+        /// It speaks of somebody whom the question names.
+        mention: f64 = "0.2", "weight", SHARE;
+        /// What of the words stands just before, so that this may answer it.
+        answer: f64 = "0.2", "weight", SHARE;
+        /// Taken off what asks itself.
+        question: f64 = "0.05", "weight", SHARE;
+        /// What the next one inherits of the best, where the question asks for what came after them, or before.
+        follow: f64 = "0.7", "share", SHARE;
+        /// For each of a time, a name and the first person that the question asks for.
+        particular: f64 = "0.03", "weight", SHARE;
+        /// Words of near meaning that may stand for one of the question.
+        related_words: u32 = "5", "words", Shape::Integer { low: 0, high: 20 };
+        /// A word that is alike by its letters, in a question of another language than English.
+        word_forms: f64 = "1.0", "weight", SHARE;
+        /// Likeness in meaning.
+        meaning: f64 = "0.3", "weight", SHARE;
+        /// The same of its neighbours in the sitting.
+        meaning_near: f64 = "0.2", "weight", SHARE;
+        /// Likeness in meaning where an encoder outside of the program tells it (`encoder`).
+        encoder_meaning: f64 = "0.33", "weight", SHARE;
+        /// The same of its neighbours in the sitting.
+        encoder_meaning_near: f64 = "0.49", "weight", SHARE;
+    }
+}
+
+/// Weights of the parts of the score, in the index' own numbers. The defaults were found on plateaus: moving one by half costs less than a point
 /// of recall@10 on dialogues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     /// Share of a neighbour's hit that a document inherits per step within its sitting, in [0, 1]; 0 switches spreading
-    /// off. Default 0.6.
+    /// off.
     pub neighbour_decay: f32,
-    /// Steps that a hit reaches, 0 to 5. Default 5.
+    /// Steps that a hit reaches, 0 to 5.
     pub neighbour_steps: usize,
     /// Part of that which a document inherits where nobody talks, in [0, 1]: what stands beside a reading or a log line is
-    /// seldom about the same. Default 0.5.
+    /// seldom about the same.
     pub silent: f32,
-    /// Weight of the coverage by the whole sitting. Default 0.15.
+    /// Weight of the coverage by the whole sitting.
     pub sitting: f32,
-    /// Weight of a date in the question that fits the document's. Default 0.3.
+    /// Weight of a date in the question that fits the document's.
     pub date: f32,
     /// Taken off a document of people none of whom is named in the question, times the share of other people squared (a
     /// quarter of it where the store knows two: the more there are, the more a name tells); more where the name is rarer
-    /// than the words beside it. Default 0.8.
+    /// than the words beside it.
     pub other: f32,
-    /// Weight of speaking of somebody whom the question names and who isn't there. Default 0.2.
+    /// Weight of speaking of somebody whom the question names and who isn't there.
     pub mention: f32,
-    /// Weight of the coverage of the question that stands just before. Default 0.2.
+    /// Weight of the coverage of the question that stands just before.
     pub answer: f32,
-    /// Taken off a document that ends with a question mark. Default 0.05.
+    /// Taken off a document that ends with a question mark.
     pub question: f32,
     /// Share of the best documents that what followed them inherits where the question asks for what came after them (or
-    /// before). Default 0.7.
+    /// before).
     pub follow: f32,
-    /// Added for each of time word, name and first person that the question asks for. Default 0.03.
+    /// Added for each of time word, name and first person that the question asks for.
     pub particular: f32,
-    /// Stems of near meaning that may stand for one of the question, 0 to 20. Default 5: more find no more on dialogues
+    /// Stems of near meaning that may stand for one of the question, 0 to 20. More find no more on dialogues
     /// and cost their postings.
     pub related: usize,
-    /// Weight of a stem that is alike by its letters alone, in a question of another language than English. Default 1.
+    /// Weight of a stem that is alike by its letters alone, in a question of another language than English.
     pub forms: f32,
-    /// Weight of the cosine of the question and the document. Default 0.3.
+    /// Weight of the cosine of the question and the document.
     pub alike: f32,
-    /// Weight of the same, averaged over the neighbours in the sitting. Default 0.2.
+    /// Weight of the same, averaged over the neighbours in the sitting.
     pub alike_near: f32,
     /// Both where an encoder outside of the program reads them: it reads sentences better than the embedded table does, so
-    /// it weighs more. Defaults 0.33 and 0.49.
+    /// it weighs more.
     pub meant: f32,
     pub meant_near: f32,
 }
 
+impl From<&RecallKeys> for Weights {
+    fn from(keys: &RecallKeys) -> Self {
+        Self {
+            neighbour_decay: keys.neighbour_decay as f32,
+            neighbour_steps: keys.neighbour_steps as usize,
+            silent: keys.silent as f32,
+            sitting: keys.sitting as f32,
+            date: keys.date as f32,
+            other: keys.other_people as f32,
+            mention: keys.mention as f32,
+            answer: keys.answer as f32,
+            question: keys.question as f32,
+            follow: keys.follow as f32,
+            particular: keys.particular as f32,
+            related: keys.related_words as usize,
+            forms: keys.word_forms as f32,
+            alike: keys.meaning as f32,
+            alike_near: keys.meaning_near as f32,
+            meant: keys.encoder_meaning as f32,
+            meant_near: keys.encoder_meaning_near as f32,
+        }
+    }
+}
+
 impl Default for Weights {
     fn default() -> Self {
-        Self {
-            neighbour_decay: 0.6,
-            neighbour_steps: 5,
-            silent: 0.5,
-            sitting: 0.15,
-            date: 0.3,
-            other: 0.8,
-            mention: 0.2,
-            answer: 0.2,
-            question: 0.05,
-            follow: 0.7,
-            particular: 0.03,
-            related: 5,
-            forms: 1.0,
-            alike: 0.3,
-            alike_near: 0.2,
-            meant: 0.33,
-            meant_near: 0.49,
-        }
+        Self::from(&RecallKeys::default())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use config::ValueKind;
+use crate::Shape;
 
 /// One key of the configuration.
 #[derive(Clone, Debug)]
@@ -33,19 +33,6 @@ impl Field {
         self.default.is_empty() && !matches!(self.shape, Shape::Texts { .. })
     }
 
-    /// Reads what an environment variable or a flag says. Empty text unsets an optional key.
-    pub fn read(&self, text: &str) -> Option<ValueKind> {
-        if text.is_empty() && self.is_optional() { Some(ValueKind::Nil) } else { self.shape.read(text) }
-    }
-
-    /// The value in its canonical form, or nothing when the key doesn't take it.
-    pub fn check(&self, value: &ValueKind) -> Option<ValueKind> {
-        match value {
-            ValueKind::String(text) if text.is_empty() && self.is_optional() => Some(ValueKind::Nil),
-            _ => self.shape.check(value),
-        }
-    }
-
     /// The environment variable that overrides every file.
     pub fn variable(&self) -> String {
         format!("MAXIM__{}__{}", self.section.to_uppercase().replace('.', "__"), self.name.to_uppercase())
@@ -58,6 +45,8 @@ pub struct Section {
     pub name: &'static str,
     pub about: &'static str,
     pub fields: &'static [Field],
+    /// Pairs of its keys of which the first must not be larger than the second.
+    pub ordered: &'static [(&'static str, &'static str)],
 }
 
 impl Section {
@@ -66,59 +55,27 @@ impl Section {
     }
 }
 
-/// What values a key takes.
-#[derive(Clone, Copy, Debug)]
-pub enum Shape {
-    Flag,
-    Integer {
-        low: u64,
-        high: u64,
-    },
-    Real {
-        low: f64,
-        high: f64,
-    },
-    /// A length of time, written as `50ms` or `5min`; the bounds are written alike.
-    Span {
-        low: &'static str,
-        high: &'static str,
-    },
-    /// An amount of memory or disk, written as `64 KiB` or as a number of bytes; the bounds are written alike.
-    Size {
-        low: &'static str,
-        high: &'static str,
-    },
-    Choice(&'static [&'static str]),
-    /// Any text that isn't empty.
-    Text,
-    /// A list of texts, at least one when it is `required`.
-    Texts {
-        required: bool,
-    },
-    /// An IP address with a port.
-    Address,
-    /// An http or https address.
-    Url,
-    Path,
-    /// `system` or a name of the IANA time zone database.
-    Zone,
-    /// Not allowed in a file.
-    Secret,
-}
-
-/// Declares a section: the struct, its documentation and the table of its fields, from one text.
+/// Declares a section: the struct, its documentation, its defaults and the table of its fields, from one text.
+///
+/// A field's type is what serde reads from its shape: whole numbers, `f64`, `bool`, `String`, [`Span`](crate::Span),
+/// [`ByteCount`](crate::ByteCount), a [`choice!`](crate::choice), lists of text, and an `Option` where there is no default.
+/// `ordered` names pairs of keys of which the first must not be larger than the second.
+#[macro_export]
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
+        $(#[derive($($derived:ident),+)])?
         $Name:ident = $section:literal {
             $(
                 $(#[doc = $doc:literal])+
                 $field:ident: $Type:ty = $default:literal, $unit:literal, $shape:expr;
             )+
         }
+        $(ordered { $($low:ident <= $high:ident),+ $(,)? })?
     ) => {
         $(#[doc = $about])+
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        $(#[derive($($derived),+)])?
         #[serde(deny_unknown_fields)]
         pub struct $Name {
             $(
@@ -129,11 +86,11 @@ macro_rules! section {
         }
 
         impl $Name {
-            pub const SECTION: $crate::config::Section = $crate::config::Section {
+            pub const SECTION: $crate::Section = $crate::Section {
                 name: $section,
                 about: concat!($($about),+),
                 fields: &[
-                    $($crate::config::Field {
+                    $($crate::Field {
                         section: std::borrow::Cow::Borrowed($section),
                         name: stringify!($field),
                         meaning: concat!($($doc),+),
@@ -142,12 +99,21 @@ macro_rules! section {
                         shape: $shape,
                     }),+
                 ],
+                ordered: &[$($((stringify!($low), stringify!($high))),+)?],
             };
+        }
+
+        impl Default for $Name {
+            fn default() -> Self {
+                static DEFAULT: std::sync::OnceLock<$Name> = std::sync::OnceLock::new();
+                DEFAULT.get_or_init(|| $crate::parts::default_of(&Self::SECTION)).clone()
+            }
         }
     };
 }
 
 /// Declares a closed set of words.
+#[macro_export]
 macro_rules! choice {
     ($(#[$about:meta])* $Name:ident { $($(#[$doc:meta])* $Variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$about])*
@@ -167,8 +133,6 @@ macro_rules! choice {
         }
     };
 }
-
-pub(super) use {choice, section};
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

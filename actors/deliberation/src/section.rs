@@ -1,11 +1,10 @@
-//! The reasoner that needs no model.
+//! The keys of the reasoner that needs no model.
 
-use super::field::section;
-use super::{Shape, Span};
+use maxim_config::{Shape, Span, section};
 
 section! {
     /// The reasoner that needs no model.
-    Habit = "habit" {
+    HabitKeys = "habit" {
         /// Memories that an answer may rest on.
         evidence_max: u32 = "5", "memories", Shape::Integer { low: 1, high: 20 };
         /// Does, while nobody wants anything, what its tools say may be done unasked with the things that are around, choosing by

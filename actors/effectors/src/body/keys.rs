@@ -1,11 +1,12 @@
-//! The body, if there is one.
+//! The keys of the body.
 
-use super::field::{choice, section};
-use super::{Shape, Span};
+use maxim_config::{Shape, Span, choice, section};
+
+use super::{BodyPlan, DriverPlan};
 
 choice! {
     /// Who moves the limbs.
-    Driver {
+    DriverKind {
         /// No body.
         None = "none",
         /// A simulated one.
@@ -17,9 +18,9 @@ choice! {
 
 section! {
     /// The body, if there is one.
-    Body = "body" {
+    BodyKeys = "body" {
         /// Who moves the limbs: none, sim for a simulated body, or reachy-mini for a Reachy Mini through its maker's daemon.
-        driver: Driver = "none", "", Shape::Choice(Driver::WORDS);
+        driver: DriverKind = "none", "", Shape::Choice(DriverKind::WORDS);
         /// Where the daemon of a Reachy Mini is.
         url: String = "http://127.0.0.1:8000", "", Shape::Url;
         /// The body stands still by itself when the brain has not renewed its word for so long.
@@ -34,5 +35,25 @@ section! {
         view_width: f64 = "65", "", Shape::Real { low: 5.0, high: 170.0 };
         /// How many degrees it is high.
         view_height: f64 = "40", "", Shape::Real { low: 5.0, high: 170.0 };
+    }
+}
+
+impl From<&BodyKeys> for BodyPlan {
+    fn from(keys: &BodyKeys) -> Self {
+        // How far the joints may turn is watched by others.
+        let BodyKeys { driver, url, lease, speed, degrees_per_hour: _, degrees_per_day: _, view_width, view_height } =
+            keys;
+        let driver = match driver {
+            DriverKind::None => DriverPlan::None,
+            DriverKind::Sim => DriverPlan::Sim,
+            DriverKind::ReachyMini => DriverPlan::ReachyMini { url: url.clone() },
+        };
+        Self { driver, lease: lease.get(), speed: *speed, view: [*view_width, *view_height] }
+    }
+}
+
+impl Default for BodyPlan {
+    fn default() -> Self {
+        Self::from(&BodyKeys::default())
     }
 }

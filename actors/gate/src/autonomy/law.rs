@@ -1,7 +1,6 @@
-//! How much the agent does by itself, and how fast.
+//! The keys of autonomy.
 
-use super::Shape;
-use super::field::section;
+use maxim_config::{Shape, section};
 
 section! {
     /// How much the agent does by itself, and how fast. What a person commanded isn't asked back by confidence.
@@ -15,9 +14,9 @@ section! {
         /// The same at level autonomous.
         autonomous_tools: Vec<String> = "", "", Shape::Texts { required: false };
         /// Effects in one second; answers and what only reads don't count.
-        per_second: u32 = "20", "effects", Shape::Integer { low: 1, high: 10_000 };
+        per_second: usize = "20", "effects", Shape::Integer { low: 1, high: 10_000 };
         /// Effects in one minute.
-        per_minute: u32 = "300", "effects", Shape::Integer { low: 1, high: 100_000 };
+        per_minute: usize = "300", "effects", Shape::Integer { low: 1, high: 100_000 };
         /// The same call may fail so often in a row; then it is refused until another one succeeds.
         failures_in_row: u32 = "5", "failures", Shape::Integer { low: 1, high: 1000 };
     }

@@ -1,7 +1,6 @@
-//! What is kept, recalled and learned.
+//! Keys that several memories share.
 
-use super::field::section;
-use super::{ByteCount, Shape, Span};
+use maxim_config::{ByteCount, Shape, Span, section};
 
 section! {
     /// What is kept, recalled and learned.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 /// A length of time. Written as `200ms`, `5min`, `1h 30min`.
@@ -18,6 +19,15 @@ impl Span {
 
     pub fn get(self) -> Duration {
         self.0
+    }
+
+    /// The same, for laws that reckon with times. What is too long for it becomes the longest.
+    pub fn signed(self) -> SignedDuration {
+        SignedDuration::try_from(self.0).unwrap_or(SignedDuration::MAX)
+    }
+
+    pub fn days(self) -> f64 {
+        self.0.as_secs_f64() / 86_400.0
     }
 }
 
@@ -79,6 +89,11 @@ impl ByteCount {
 
     pub fn get(self) -> u64 {
         self.0
+    }
+
+    /// The same, for what lies in memory. What is too much for it becomes the most.
+    pub fn as_usize(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 

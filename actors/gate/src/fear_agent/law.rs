@@ -1,7 +1,6 @@
-//! When fear says no, and how it forgives.
+//! The keys of fear.
 
-use super::field::{choice, section};
-use super::{Shape, Span};
+use maxim_config::{Shape, Span, choice, section};
 
 choice! {
     /// What a model's review of an action is worth.
@@ -17,7 +16,8 @@ choice! {
 
 section! {
     /// When fear says no, and how it forgives. The deterministic rules can't be configured away.
-    Gate = "gate" {
+    #[derive(Copy)]
+    FearLaw = "gate" {
         /// A learned expectation may veto from this confidence on, less the part of the fear bridge.
         veto_confidence: f64 = "0.85", "share", Shape::Real { low: 0.5, high: 0.99 };
         /// A learned expectation may veto below this value, plus the part of the fear bridge.

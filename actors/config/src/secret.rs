@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Fault;
+use crate::Fault;
 
 /// A key or token. Prints and serialises as `(set)`; only [`Secret::expose`] gives it away.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -42,7 +42,10 @@ impl Serialize for Secret {
 }
 
 /// The direct value, else what the file holds without its last line break. `key` is named when the file can't serve.
-pub(super) fn resolve(key: &str, direct: Option<&Secret>, file: Option<&Path>) -> Result<Option<Secret>, Fault> {
+///
+/// # Errors
+/// The file can't be read or doesn't hold one line.
+pub fn resolve(key: &str, direct: Option<&Secret>, file: Option<&Path>) -> Result<Option<Secret>, Fault> {
     let (None, Some(file)) = (direct, file) else {
         return Ok(direct.cloned());
     };
