@@ -48,7 +48,7 @@ pub use shedding::Shed;
 pub use sources::{FewSources, Sources, source_hash, source_hashes};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
-pub use waiting::{Questions, Waiting};
+pub use waiting::{Gather, Questions, Waiting};
 pub use watchdog::Watchdog;
 
 /// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events after it.

@@ -10,7 +10,7 @@ use super::region::{FearAgent, FearEvent, FearSettings, GateEntry, record_key, r
 use super::walls::is_wall;
 use super::{Judgement, Mode, Setting, ToolCall, Verdict, judge_seen};
 use crate::cleared_intent::Terms;
-use maxim_region::{Hears, Pulse};
+use maxim_region::{Gather, Hears, Pulse};
 
 impl Hears<IntentPermitted> for FearAgent {
     fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
@@ -23,6 +23,7 @@ impl Hears<IntentPermitted> for FearAgent {
             reason: String::new(),
             status: String::new(),
             expires: pulse.now(),
+            gather: Gather::default(),
             predicted: None,
             assessed: None,
             terms: Terms { powers: powers.clone(), called: called.clone(), sealed: None },

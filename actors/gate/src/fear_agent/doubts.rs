@@ -11,7 +11,7 @@ use maxim_bus::signals::outcome::OutcomeDoubted;
 use super::reading::Files;
 use super::region::{FearAgent, GateEntry};
 use crate::cleared_intent::Terms;
-use maxim_region::{Hears, Pulse};
+use maxim_region::{Gather, Hears, Pulse};
 
 /// How long it waits for an answer.
 const WAITS: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -39,6 +39,7 @@ impl Hears<OutcomeDoubted> for FearAgent {
             reason: REASON.into(),
             status: String::new(),
             expires: pulse.now().later(WAITS),
+            gather: Gather::default(),
             predicted: None,
             assessed: None,
             terms: Terms { powers: started.powers.clone(), called: started.called.clone(), sealed: None },

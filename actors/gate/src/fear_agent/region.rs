@@ -51,7 +51,7 @@ use super::{Mode, Setting};
 use crate::ClearedIntent;
 use crate::cleared_intent::Terms;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Card, Gather, Hears, Pulse, Region};
 use maxim_tools::{Imagined, OwnFiles};
 
 /// A clearance is worth nothing after this.
@@ -147,6 +147,9 @@ pub struct GateEntry {
     /// What it waits for: `reading`, `checking`, `asked`, `reviewing`, `predicting` or `cleared`.
     pub status: String,
     pub expires: Timestamp,
+    /// The rooms that know how such actions went, while they are asked.
+    #[serde(default)]
+    pub gather: Gather<String>,
     /// What experience expects of it, once it has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<OutcomesPredicted>,

@@ -170,12 +170,12 @@ impl Region for CrossLayerGraph {
 
     fn next_deadline(&self, _settings: &GraphSettings) -> Option<Timestamp> {
         let doubted = self.doubted.values().map(|doubted| doubted.due);
-        self.open.values().map(|open| open.due).chain(doubted).min()
+        self.open.values().map(|open| open.gather.due).chain(doubted).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
-        for (id, open) in self.open.iter().filter(|(_, open)| open.due <= now) {
+        for (id, open) in self.open.iter().filter(|(_, open)| open.gather.due <= now) {
             self.give_up(*id, open.as_ref().clone(), pulse);
         }
         self.ask_again(pulse);
