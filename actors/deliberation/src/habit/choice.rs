@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use maxim_bus::signals::acting::ActOption;
-use maxim_bus::signals::introspection::VerdictForeseen;
+use maxim_bus::signals::introspection::{Verdict, VerdictForeseen};
 use maxim_bus::signals::recall::OutcomesPredicted;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -113,7 +113,7 @@ impl Considered {
     fn no_of_the_gate(&self) -> Option<String> {
         let foreseen = self.foreseen.as_ref()?;
         let VerdictForeseen { verdict, rule, allowed_always, hurt_before, .. } = &**foreseen;
-        if verdict == "block" || (verdict == "ask" && !allowed_always) {
+        if *verdict == Verdict::Block || (*verdict == Verdict::Ask && !allowed_always) {
             return Some(format!("the gate would {verdict} ({rule})"));
         }
         let expected = self.expected.filter(|expected| expected.known && *hurt_before)?;
@@ -182,7 +182,7 @@ mod tests {
             need: 0.0,
             expected: Some(Expected { value, confidence, known: confidence > 0.0 }),
             foreseen: Some(Box::new(VerdictForeseen {
-                verdict: "allow".into(),
+                verdict: Verdict::Allow,
                 rule: "allow".into(),
                 category: String::new(),
                 reason: String::new(),
@@ -222,7 +222,7 @@ mod tests {
         let law = ActLaw { temperature: 100.0, ..ActLaw::default() };
         let feared = act("feared", 0.05, 0.9);
         let mut asked = act("asked", 1.0, 0.9);
-        asked.foreseen.as_mut().expect("foreseen").verdict = "ask".into();
+        asked.foreseen.as_mut().expect("foreseen").verdict = Verdict::Ask;
         let refused = Considered { barred: Some("it was refused".into()), ..act("refused", 1.0, 0.9) };
         let mut options: Vec<ActOption> =
             [feared, asked, refused].iter().map(|act| act.weighed(&TriedActs::default(), &law)).collect();

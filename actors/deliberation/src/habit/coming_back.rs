@@ -110,7 +110,7 @@ impl Hears<ToolResult> for Habit {
         let words = doubt.unwrap_or_else(|| answer::of_result(result));
         // What waits for a person is not gone round.
         if !is_asked && turn.goes_back(pulse.settings().follow_up(&step.tool)) {
-            let status = turn.actions.last().map_or_else(String::new, |action| action.status.clone());
+            let status = turn.actions.last().map(|action| action.status).unwrap_or_default();
             let outcome = result.error.clone().unwrap_or_else(|| result.output.to_string());
             let deed = Deed { tool: step.tool, params: step.params, status, outcome };
             return self.think_on(turn, deed, words, pulse);

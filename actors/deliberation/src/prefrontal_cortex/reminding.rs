@@ -9,7 +9,7 @@ use maxim_bus::clock::Reckoned;
 use maxim_bus::rooms;
 use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
 use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
-use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
+use maxim_bus::signals::introspection::{ForeseeVerdict, Verdict, VerdictForeseen};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, OutcomesPredicted, PredictOutcomes, RecallEpisodes, RecalledEpisode, TimeDescribed,
 };
@@ -198,15 +198,15 @@ fn episode_line(episode: &RecalledEpisode) -> String {
 
 /// Whether the gate has anything to say.
 fn is_feared(verdict: &VerdictForeseen) -> bool {
-    verdict.verdict != "allow" || (verdict.hurt_before && verdict.unforgiven > 0.0)
+    verdict.verdict != Verdict::Allow || (verdict.hurt_before && verdict.unforgiven > 0.0)
 }
 
 fn verdict_line(tool: &str, verdict: &VerdictForeseen) -> String {
-    match verdict.verdict.as_str() {
-        "allow" => format!("- {tool} with such parameters went wrong before, so a person may be asked."),
-        "ask" if verdict.allowed_always => format!("- A person allowed exactly this call of {tool} for good."),
-        "ask" => format!("- For {tool} a person would be asked first: {}.", verdict.reason),
-        _ => format!("- The gate would block {tool}: {}.", verdict.reason),
+    match verdict.verdict {
+        Verdict::Allow => format!("- {tool} with such parameters went wrong before, so a person may be asked."),
+        Verdict::Ask if verdict.allowed_always => format!("- A person allowed exactly this call of {tool} for good."),
+        Verdict::Ask => format!("- For {tool} a person would be asked first: {}.", verdict.reason),
+        Verdict::Block => format!("- The gate would block {tool}: {}.", verdict.reason),
     }
 }
 

@@ -170,7 +170,7 @@ impl PrefrontalCortex {
             if let Some(exchange) = pending.transcript.last_mut() {
                 exchange.answer = answer;
                 exchange.expected = context.predicted.as_ref().filter(|predicted| predicted.known).map(|p| p.value);
-                exchange.verdict = context.foreseen.as_ref().map(|foreseen| foreseen.verdict.clone());
+                exchange.verdict = context.foreseen.as_ref().map(|foreseen| foreseen.verdict);
             }
             pending.context = context;
             // Where no call follows, what was expected goes into the why-record from here.

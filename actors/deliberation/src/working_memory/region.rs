@@ -11,7 +11,7 @@ use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::cycle::CycleThought;
 use maxim_bus::signals::percept::PainSignal;
 use maxim_bus::signals::recall::{EnrichedPercept, RecalledEpisode, ReportStats, StatsReported};
-use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::signals::thought::{ActionStatus, TurnEnded};
 use maxim_bus::signals::working_memory::{EntryKind, SurveyWorkingMemory, WorkingEntry, WorkingMemorySurveyed};
 use maxim_bus::units::Salience;
 use maxim_bus::{RegionName, Stage, Trust};
@@ -124,7 +124,7 @@ impl Hears<TurnEnded> for WorkingMemory {
         // What was said by speaking is in the conversation.
         for action in ended.actions.iter().filter(|action| action.tool != RESPOND) {
             let [done, otherwise] = OUTCOME;
-            let salience = if action.status == "done" { done } else { otherwise };
+            let salience = if action.status == ActionStatus::Done { done } else { otherwise };
             let entry = entry(EntryKind::Outcome, salience, &outcome_of(action), pulse);
             entries.push(WorkingEntry { of: action.tool.clone(), own: true, rests_on: rests_on.clone(), ..entry });
         }

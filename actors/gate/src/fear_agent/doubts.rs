@@ -9,7 +9,7 @@ use maxim_bus::signals::intent::OUTCOME_UNKNOWN;
 use maxim_bus::signals::outcome::OutcomeDoubted;
 
 use super::reading::Files;
-use super::region::{FearAgent, GateEntry};
+use super::region::{FearAgent, GateEntry, GateStatus};
 use crate::cleared_intent::Terms;
 use maxim_region::{Gather, Hears, Pulse};
 
@@ -37,7 +37,7 @@ impl Hears<OutcomeDoubted> for FearAgent {
             trust: pulse.trust(),
             rule: OUTCOME_UNKNOWN.into(),
             reason: REASON.into(),
-            status: String::new(),
+            status: GateStatus::Judging,
             expires: pulse.now().later(WAITS),
             gather: Gather::default(),
             predicted: None,

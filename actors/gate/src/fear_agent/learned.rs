@@ -11,7 +11,7 @@ use maxim_bus::units::Valence;
 
 use super::fears::PINNED;
 use super::granting::Asked;
-use super::region::{FearAgent, FearEvent, GateEntry, record_key};
+use super::region::{FearAgent, FearEvent, GateEntry, GateStatus, record_key};
 use maxim_region::{Gather, Hears, Pulse};
 
 /// How long experience is asked; without an answer the deterministic verdict stands.
@@ -34,7 +34,7 @@ impl FearAgent {
             return self.clear(entry, pulse);
         }
         let (id, due) = (entry.id, pulse.now().later(PREDICTION));
-        entry.status = "predicting".into();
+        entry.status = GateStatus::Predicting;
         entry.gather = Gather::until(due);
         let (tool, params) = (entry.intent.tool.clone(), entry.intent.params.clone());
         if pulse.settings().bridge_gain > 0.0 {

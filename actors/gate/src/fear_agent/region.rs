@@ -136,6 +136,26 @@ struct Clearance {
     reissue: Timestamp,
 }
 
+/// What an intent in the gate waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GateStatus {
+    /// The rules, which are at work. No record has it.
+    Judging,
+    /// The files that it would run, to be read.
+    Reading,
+    /// The same files, to be compared with what was read.
+    Checking,
+    /// A person.
+    Asked,
+    /// A model that reviews it.
+    Reviewing,
+    /// What experience expects.
+    Predicting,
+    /// To be begun.
+    Cleared,
+}
+
 /// An intent that waits in the gate, as a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GateEntry {
@@ -144,8 +164,7 @@ pub struct GateEntry {
     pub trust: Trust,
     pub rule: String,
     pub reason: String,
-    /// What it waits for: `reading`, `checking`, `asked`, `reviewing`, `predicting` or `cleared`.
-    pub status: String,
+    pub status: GateStatus,
     pub expires: Timestamp,
     /// The rooms that know how such actions went, while they are asked.
     #[serde(default)]
@@ -426,7 +445,7 @@ impl FearAgent {
 
     /// Puts it to a person, until the entry expires.
     pub(super) fn put_question(mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        entry.status = "asked".into();
+        entry.status = GateStatus::Asked;
         let GateEntry { id, expires, .. } = entry;
         let refused = refusal_of(&entry, Refusal::Asked, &entry.rule, entry.reason.clone());
         let always = entry.always.clone();
@@ -457,7 +476,7 @@ impl FearAgent {
 
     pub(super) fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let expires = pulse.now().later(CLEARANCE);
-        entry.status = "cleared".into();
+        entry.status = GateStatus::Cleared;
         entry.terms.sealed = entry.files.fixed.as_ref().map(Fixed::sealed);
         entry.expires = expires;
         pulse.put(record_key(entry.id), &entry);

@@ -19,6 +19,7 @@ use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
+use maxim_bus::signals::thought::ActionStatus;
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -114,12 +115,12 @@ impl Template {
 /// What a moment's actions were: the plan, and whether all of it went well; none where there is no plan in it.
 fn plan_of(lived: &EpisodeLived) -> Option<(Vec<PlannedStep>, bool)> {
     let acts: Vec<_> = lived.actions.iter().filter(|action| action.tool != RESPOND).collect();
-    let known = acts.iter().all(|action| matches!(action.status.as_str(), "done" | "failed"));
+    let known = acts.iter().all(|action| action.status.success().is_some());
     let steps: Vec<PlannedStep> =
         acts.iter().map(|act| PlannedStep { tool: act.tool.clone(), params: act.params.clone() }).collect();
     let size: usize = steps.iter().map(|step| step.params.to_string().len()).sum();
     let fits = (1..=MOST_STEPS).contains(&steps.len()) && size <= MOST_BYTES;
-    (known && fits).then(|| (steps, acts.iter().all(|action| action.status == "done")))
+    (known && fits).then(|| (steps, acts.iter().all(|action| action.status == ActionStatus::Done)))
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

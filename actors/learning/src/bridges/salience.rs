@@ -150,10 +150,7 @@ impl RemembersInState for SalienceBridge {
 
 /// What earned how much in a moment; none where it teaches nothing.
 fn earned(lived: &EpisodeLived) -> Option<(Vec<String>, f64)> {
-    let acted = lived
-        .actions
-        .iter()
-        .any(|action| action.tool != RESPOND && matches!(action.status.as_str(), "done" | "failed"));
+    let acted = lived.actions.iter().any(|action| action.tool != RESPOND && action.status.success().is_some());
     let objects: BTreeSet<String> = lived.objects.iter().map(|object| key(object)).collect();
     if is_of_a_person(&lived.source) {
         let words: BTreeSet<String> = gist(&lived.text).into_iter().take(MOST_WORDS).chain(objects).collect();

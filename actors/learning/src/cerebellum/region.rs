@@ -341,10 +341,9 @@ impl Cerebellum {
         pulse.keep(CerebellumEvent::TurnClosed { turn });
         let acts: Vec<_> = actions.iter().filter(|act| act.tool != RESPOND).collect();
         // What was blocked, denied, stopped or lost says nothing about how well the sequence does.
-        if acts.is_empty() || acts.iter().any(|act| !["done", "failed"].contains(&act.status.as_str())) {
-            return;
-        }
-        let reached = acts.iter().all(|act| act.status == "done");
+        let ends: Option<Vec<bool>> = acts.iter().map(|act| act.status.success()).collect();
+        let Some(ends) = ends.filter(|ends| !ends.is_empty()) else { return };
+        let reached = ends.into_iter().all(|success| success);
         let calls: Vec<(String, Json)> = acts.iter().map(|act| (act.tool.clone(), act.params.clone())).collect();
         if let Some(program) = self.program_for(&open.goal, &calls) {
             return self.practised(program, reached, turn, pulse);

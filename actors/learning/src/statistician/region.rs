@@ -412,10 +412,11 @@ impl Statistician {
     /// A turn is over, or what of it waited for a person. Its goal stays open while a person may still allow something.
     fn close_turn(&self, turn: MessageId, actions: &[ActionSummary], pulse: &mut Pulse<'_, Self>) {
         let Some(kind) = self.goals.get(&turn).filter(|_| !actions.iter().any(ActionSummary::is_asked)) else { return };
-        let acts: Vec<&str> = actions.iter().filter(|act| act.tool != RESPOND).map(|act| act.status.as_str()).collect();
+        let acts = actions.iter().filter(|act| act.tool != RESPOND);
         // What was blocked, denied or stopped was never tried.
-        if !acts.is_empty() && acts.iter().all(|status| ["done", "failed"].contains(status)) {
-            let reached = acts.iter().all(|status| *status == "done");
+        let ends: Option<Vec<bool>> = acts.map(|act| act.status.success()).collect();
+        if let Some(ends) = ends.filter(|ends| !ends.is_empty()) {
+            let reached = ends.into_iter().all(|success| success);
             let metric = format!("goal:{kind}:success");
             let (value, episode) = (f64::from(u8::from(reached)), Some(turn));
             self.read(vec![Reading { metric, value, trust: Trust::Own, episode }], pulse);

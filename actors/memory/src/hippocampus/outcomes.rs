@@ -13,7 +13,7 @@ use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::PainSignal;
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::similarity::SituationsStored;
-use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
+use maxim_bus::signals::thought::{ActionStatus, ActionSummary, TurnEnded};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -86,14 +86,8 @@ fn left_in(ended: &mut TurnEnded, intent: MessageId) -> Option<&mut ActionSummar
 
 /// The turn as it would have ended with this refusal of an action that waited for a person; none where none did.
 fn with_refusal(mut ended: TurnEnded, refused: &IntentRefused) -> Option<TurnEnded> {
-    let action = left_in(&mut ended, refused.intent)?;
-    action.status = match refused.refusal {
-        Refusal::Asked => return None,
-        Refusal::Blocked => "blocked",
-        Refusal::Stopped => "stopped",
-        Refusal::Denied => "denied",
-    }
-    .into();
+    let action = left_in(&mut ended, refused.intent).filter(|_| refused.refusal != Refusal::Asked)?;
+    action.status = refused.refusal.into();
     action.reason = Some(format!("{}: {}", refused.rule, refused.reason));
     Some(ended)
 }
@@ -103,12 +97,7 @@ fn with_late(mut ended: TurnEnded, result: &ToolResult) -> Option<TurnEnded> {
     let action = left_in(&mut ended, result.intent)?;
     action.id = result.action;
     action.reason.clone_from(&result.error);
-    action.status = match result.success {
-        Some(true) => "done",
-        Some(false) => "failed",
-        None => "unknown",
-    }
-    .into();
+    action.status = ActionStatus::ended(result.success);
     Some(ended)
 }
 
@@ -139,17 +128,13 @@ fn complete(episode: &mut EpisodicMemory, ended: &TurnEnded, result: Option<&(Me
     if let Some(action) = done.next() {
         let params = action.params.as_object().cloned().unwrap_or_default();
         episode.action = Some(Action { tool: action.tool.clone(), params });
-        let success = match action.status.as_str() {
-            "done" => Some(true),
-            "failed" => Some(false),
-            _ => None,
-        };
+        let success = action.status.success();
         let own = result.filter(|(of, words)| *of == action.id && !words.is_empty()).map(|(_, words)| words.clone());
-        let result = own.or_else(|| action.reason.clone()).unwrap_or_else(|| action.status.clone());
+        let result = own.or_else(|| action.reason.clone()).unwrap_or_else(|| action.status.to_string());
         episode.outcome = Some(Outcome { success, result });
     } else if episode.outcome.is_none() {
         // What was answered may repeat what was recalled, so it stays out of what is found by words.
-        let answered = !ended.lost && ended.actions.iter().any(|action| action.status == "done");
+        let answered = !ended.lost && ended.actions.iter().any(|action| action.status == ActionStatus::Done);
         let success = answered.then_some(true);
         episode.outcome = Some(Outcome { success, result: String::new() });
     }
