@@ -46,8 +46,6 @@ pub enum Policy {
     Transient,
     /// The newest of each key.
     Latest,
-    /// The newest `n`; older ones are dropped and counted.
-    Recent(usize),
 }
 
 /// Whose word it is. Fixed where it enters; what is derived from it is never trusted more. Journals hold a variant's number:

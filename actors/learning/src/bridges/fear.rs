@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use maxim_bus::rooms;
+use maxim_bus::rooms::{self, RESPOND};
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
@@ -33,8 +33,6 @@ const MOST: usize = 12;
 const TIE: f64 = 0.05;
 /// Characters of the parameters that are looked at.
 const LOOKED_AT: usize = 2_000;
-/// Tool that only speaks: how an answer went says nothing of danger.
-const RESPOND: &str = "respond";
 
 /// Which contexts speak of danger.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,6 +149,7 @@ impl Hears<ToolResult> for FearBridge {
         let is_silent = |kind: FailureKind| {
             kind.teaches_nothing() || matches!(kind, FailureKind::UnknownTool | FailureKind::BadParams)
         };
+        // How an answer went says nothing of danger.
         result.tool != RESPOND && !result.failure.is_some_and(is_silent)
     }
 

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use maxim_bus::rooms;
+use maxim_bus::rooms::{self, RESPOND};
 use maxim_bus::signals::bridges::{AttentionLearned, EpisodeLived};
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
@@ -36,8 +36,6 @@ const REMEMBERED: usize = 1024;
 const MET: usize = 4;
 /// Words of one utterance that count.
 const MOST_WORDS: usize = 24;
-/// Tool that only speaks.
-const RESPOND: &str = "respond";
 
 /// The value after it earned `earned`.
 pub fn attention(before: f64, earned: f64) -> f64 {

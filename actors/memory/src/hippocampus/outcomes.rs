@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
+use maxim_bus::rooms::RESPOND;
 use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::intent::{IntentRefused, Refusal};
 use maxim_bus::signals::outbox::DeliveryEnded;
@@ -25,8 +26,6 @@ use super::records::episode_key;
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// Tool that only speaks: a turn in which nothing else was done has no action of its own.
-const RESPOND: &str = "respond";
 /// Moments that were let pass and are held, at most; each takes the place of the oldest.
 pub(super) const HELD: u32 = 32;
 /// Turns whose newest result is held until they end, at most.
@@ -124,6 +123,7 @@ fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp, retold: boo
 
 /// Puts into the episode what was done and what came of it. `result`: the words of the newest result, and its action.
 fn complete(episode: &mut EpisodicMemory, ended: &TurnEnded, result: Option<&(MessageId, String)>) {
+    // A turn in which the agent only spoke has no action of its own.
     let mut done = ended.actions.iter().rev().filter(|action| action.tool != RESPOND);
     if let Some(action) = done.next() {
         let params = action.params.as_object().cloned().unwrap_or_default();

@@ -164,7 +164,7 @@ impl Hears<AdmittedPercept> for SalienceRoom {
         let stems = &pulse.settings().stems;
         let start: String = percept.content.chars().take(GIST).collect();
         let gist = Gist::of(stems, &start, percept.objects.iter().map(String::as_str));
-        let novelty = percept.novelty.unwrap_or_else(|| self.recent.novelty(&gist));
+        let novelty = self.recent.novelty(&gist);
         let goal = self.goal.as_deref().map(|goal| Gist::of(stems, goal, []));
         let said = percept.is_request();
         let appraisal = Appraisal {
