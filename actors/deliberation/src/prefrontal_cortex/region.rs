@@ -80,7 +80,6 @@ pub struct PrefrontalCortex {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum PrefrontalEvent {
     /// The turn waits for tools or for memory.
-    #[serde(alias = "Retried")]
     Asked {
         turn: MessageId,
         due: Timestamp,

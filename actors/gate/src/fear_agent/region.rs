@@ -107,8 +107,6 @@ pub struct FearAgent {
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
     pub(super) predicting: BTreeMap<MessageId, Timestamp>,
     cleared: BTreeMap<MessageId, Clearance>,
-    /// What an earlier version kept as allowed for good: `tool/rule`. Too wide, so it is listed and not honoured.
-    pub(super) allowed: BTreeSet<String>,
     /// What a person allowed for good, by its id.
     #[serde(default)]
     pub(super) grants: BTreeMap<String, Grant>,
@@ -228,10 +226,6 @@ pub enum FearEvent {
     },
     Closed {
         id: MessageId,
-    },
-    /// Of an earlier version.
-    AllowedAlways {
-        kind: String,
     },
     /// The program reader was asked.
     Waits {
@@ -361,9 +355,6 @@ impl Region for FearAgent {
                 self.guesses.remove(&id);
                 self.cleared.remove(&id);
                 self.reviews.close(id);
-            }
-            FearEvent::AllowedAlways { kind } => {
-                self.allowed.insert(kind);
             }
             FearEvent::Granted { id, grant } => {
                 self.grants.insert(id, *grant);

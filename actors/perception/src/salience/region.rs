@@ -56,12 +56,7 @@ pub struct SalienceRoom {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum SalienceEvent {
-    /// Of before turns were noted.
-    Perceived(Gist),
-    PerceivedIn {
-        turn: MessageId,
-        gist: Gist,
-    },
+    PerceivedIn { turn: MessageId, gist: Gist },
     LetGo(RecordsRemoved),
     GoalChanged(Option<String>),
     Attention(Vec<(String, f64)>),
@@ -87,7 +82,6 @@ impl Region for SalienceRoom {
 
     fn apply(&mut self, event: SalienceEvent) {
         match event {
-            SalienceEvent::Perceived(gist) => self.perceive(gist),
             SalienceEvent::PerceivedIn { turn, gist } => {
                 self.perceive(gist);
                 self.turns.push_back(turn);
