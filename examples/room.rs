@@ -47,10 +47,6 @@ impl Region for Politeness {
     type Event = PolitenessEvent;
     type Settings = ();
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, PolitenessEvent::Asked { politely }: PolitenessEvent) {
         self.requests += 1;
         self.polite += u64::from(politely);

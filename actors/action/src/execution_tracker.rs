@@ -27,7 +27,7 @@ use serde_json::{Value as Json, json};
 use maxim_bus::rooms::RESPOND;
 use maxim_gate::{ClearedIntent, Terms};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 use maxim_tools::{Reversal, UNDO};
 
 /// Intents that are remembered as begun; a clearance older than these has expired.
@@ -106,10 +106,6 @@ impl Region for ExecutionTracker {
     const STAGE: Stage = Stage::Action;
     type Event = TrackerEvent;
     type Settings = TrackerSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: TrackerEvent) {
         match event {

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use maxim_language::{Gist, Stems};
 use maxim_region::wiring;
-use maxim_region::{Card, Gather, Hears, Pulse, Region};
+use maxim_region::{Gather, Hears, Pulse, Region};
 
 /// The room of episodes.
 const EPISODES: RegionName = rooms::HIPPOCAMPUS;
@@ -190,10 +190,6 @@ impl Region for Enrichment {
     const STAGE: Stage = Stage::Memory;
     type Event = EnrichmentEvent;
     type Settings = EnrichmentSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: EnrichmentEvent) {
         match event {

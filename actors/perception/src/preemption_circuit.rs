@@ -21,7 +21,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// Bodily pain from here on interrupts what is pursued; 0 to 1.
 const THREAT: f64 = 0.8;
@@ -66,10 +66,6 @@ impl Region for PreemptionCircuit {
     const STAGE: Stage = Stage::Perception;
     type Event = PreemptionEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PreemptionEvent) {
         match event {

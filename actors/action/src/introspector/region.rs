@@ -36,7 +36,7 @@ use serde_json::{Value, Value as Json, json};
 use super::questions::{self, bounded, found_at_most};
 use super::{affordances, narrative, stats, times};
 use maxim_region::wiring;
-use maxim_region::{Card, Gather, Hears, Pulse, Region};
+use maxim_region::{Gather, Hears, Pulse, Region};
 use maxim_tools::ToolRegistry;
 use maxim_tools::narrative::EXAMINE;
 
@@ -133,10 +133,6 @@ impl Region for Introspector {
     const STAGE: Stage = Stage::Action;
     type Event = IntrospectorEvent;
     type Settings = IntrospectorSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: IntrospectorEvent) {
         match event {

@@ -47,7 +47,7 @@ use super::settings::HabitSettings;
 use super::turn::{DECIDED, StepWanted, Turn};
 use maxim_bus::rooms::RESPOND;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// A turn that hears nothing for this long is ended with what it has. Longer than any tool's deadline.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(8);
@@ -148,10 +148,6 @@ impl Region for Habit {
     const STAGE: Stage = Stage::Deliberation;
     type Event = HabitEvent;
     type Settings = HabitSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: HabitEvent) {
         match event {

@@ -38,7 +38,7 @@ use super::window::Window;
 use maxim_bus::rooms::RESPOND;
 use maxim_language::{Cost, Spent};
 use maxim_region::wiring;
-use maxim_region::{Card, Gather, Hears, Pulse, Region};
+use maxim_region::{Gather, Hears, Pulse, Region};
 
 /// Failures in a row that open the circuit.
 const FAILURES: u32 = 3;
@@ -184,10 +184,6 @@ impl Region for PrefrontalCortex {
     const STAGE: Stage = Stage::Deliberation;
     type Event = PrefrontalEvent;
     type Settings = PrefrontalSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PrefrontalEvent) {
         match event {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::law::{ENTRIES, Entries, OUTCOME, OWN_WORDS, REACTION, clipped, each_once, kind_of, outcome_of};
 use maxim_bus::rooms::RESPOND;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// Recalled episodes of one moment that are noted.
 const RECALLED: usize = 2;
@@ -47,10 +47,6 @@ impl Region for WorkingMemory {
     const STAGE: Stage = Stage::Deliberation;
     type Event = WorkingMemoryEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: WorkingMemoryEvent) {
         match event {

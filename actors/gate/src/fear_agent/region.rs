@@ -51,7 +51,7 @@ use super::{Mode, Setting};
 use crate::ClearedIntent;
 use crate::cleared_intent::Terms;
 use maxim_region::wiring;
-use maxim_region::{Card, Gather, Hears, Pulse, Region};
+use maxim_region::{Gather, Hears, Pulse, Region};
 use maxim_tools::{Imagined, OwnFiles};
 
 /// A clearance is worth nothing after this.
@@ -310,10 +310,6 @@ impl Region for FearAgent {
     const STAGE: Stage = Stage::Gate;
     type Event = FearEvent;
     type Settings = FearSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: FearEvent) {
         match event {

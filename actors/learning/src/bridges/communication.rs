@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gist::plain_words;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// Turns that are remembered as evidence.
 const EVIDENCE: usize = 16;
@@ -240,10 +240,6 @@ impl Region for CommunicationBridge {
     type Event = CommunicationEvent;
     /// The zone by which hours are told.
     type Settings = TimeZone;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: CommunicationEvent) {
         match event {

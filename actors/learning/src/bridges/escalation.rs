@@ -22,7 +22,7 @@ use maxim_bus::{RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// Questions at which all counts are halved.
 const FULL: u32 = 16;
@@ -148,10 +148,6 @@ impl Region for EscalationBridge {
     const STAGE: Stage = Stage::Learning;
     type Event = EscalationEvent;
     type Settings = EscalationSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: EscalationEvent) {
         let event = match event {

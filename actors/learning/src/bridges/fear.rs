@@ -23,7 +23,7 @@ use serde_json::Value as Json;
 
 use super::gist::{alike, gist};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// Actions that are remembered.
 const REMEMBERED: usize = 256;
@@ -117,10 +117,6 @@ impl Region for FearBridge {
     const STAGE: Stage = Stage::Learning;
     type Event = FearBridgeEvent;
     type Settings = ContextLaw;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: FearBridgeEvent) {
         let event = match event {

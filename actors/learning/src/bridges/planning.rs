@@ -26,7 +26,7 @@ use serde_json::Value as Json;
 
 use super::gist::{alike, gist, teaches};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 const TEMPLATES: usize = 256;
 /// Goals less alike aren't associated.
@@ -164,10 +164,6 @@ impl Region for PlanningBridge {
     const STAGE: Stage = Stage::Learning;
     type Event = PlanningEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PlanningEvent) {
         match event {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gist::{gist, key, teaches};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, keep_most, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, keep_most, part};
 
 /// Learning rate β.
 const BETA: f64 = 0.2;
@@ -107,10 +107,6 @@ impl Region for SalienceBridge {
     const STAGE: Stage = Stage::Learning;
     type Event = SalienceBridgeEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: SalienceBridgeEvent) {
         let event = match event {

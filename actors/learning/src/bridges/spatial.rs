@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gist::{key, plain_words};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, keep_most, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, keep_most, part};
 
 const THINGS: usize = 512;
 const PLACES: usize = 16;
@@ -233,10 +233,6 @@ impl Region for SpatialBridge {
     const STAGE: Stage = Stage::Learning;
     type Event = SpatialEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: SpatialEvent) {
         let event = match event {

@@ -34,7 +34,7 @@ use super::object::{MOST_EPISODES, MOST_PAIRS, Pairing, object_of};
 use super::program::{Example, SkillLaw, crystallise, recalled, strengthened};
 use maxim_bus::rooms::RESPOND;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, part};
 
 /// Goals of open turns at most; the oldest leave.
 const MOST_OPEN: usize = 64;
@@ -143,10 +143,6 @@ impl Region for Cerebellum {
     const STAGE: Stage = Stage::Learning;
     type Event = CerebellumEvent;
     type Settings = SkillLaw;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: CerebellumEvent) {
         match event {

@@ -35,7 +35,7 @@ use super::wording::word;
 use maxim_bus::rooms::RESPOND;
 use maxim_language::{is_stop_word, words};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// A person who answers later than this has begun a new conversation.
 const SITTING: SignedDuration = SignedDuration::from_mins(30);
@@ -137,10 +137,6 @@ impl Region for Statistician {
     const STAGE: Stage = Stage::Learning;
     type Event = StatisticianEvent;
     type Settings = StatisticianSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: StatisticianEvent) {
         match event {

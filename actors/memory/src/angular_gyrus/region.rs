@@ -35,7 +35,7 @@ use super::linking::tell_edges;
 use super::model::{Consolidated, MathStore};
 use maxim_language::numbers::analysis::analyse;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, RecordView, Region};
+use maxim_region::{Hears, Pulse, RecordView, Region};
 
 /// How often it looks what may be compressed.
 const UPKEEP: SignedDuration = SignedDuration::from_hours(24);
@@ -118,10 +118,6 @@ impl Region for AngularGyrus {
     const STAGE: Stage = Stage::Memory;
     type Event = GyrusEvent;
     type Settings = GyrusSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: GyrusEvent) {
         match event {

@@ -29,7 +29,7 @@ use super::gone::Gone;
 use super::graph::{Draft, EdgeKind, Graph, Node, ToldEdge};
 use crate::hippocampus::spreading::Spreading;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, RecordView, Region};
+use maxim_region::{Hears, Pulse, RecordView, Region};
 
 /// How the room is set up.
 #[derive(Clone, Debug)]
@@ -129,10 +129,6 @@ impl Region for CrossLayerGraph {
     const STAGE: Stage = Stage::Memory;
     type Event = GraphEvent;
     type Settings = GraphSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: GraphEvent) {
         match event {

@@ -57,7 +57,7 @@ use super::upkeep::{Merge, Sealed, load_gone};
 use maxim_language::Encoder;
 use maxim_language::packed::PackedVector;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Questions, RecordView, Region};
+use maxim_region::{Hears, Pulse, Questions, RecordView, Region};
 
 /// Documents among which a repeated observation is looked for.
 pub(super) const RECENT: usize = 32;
@@ -232,10 +232,6 @@ impl Region for Hippocampus {
     const STAGE: Stage = Stage::Memory;
     type Event = HippocampusEvent;
     type Settings = HippocampusSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: HippocampusEvent) {
         self.take_in(event);

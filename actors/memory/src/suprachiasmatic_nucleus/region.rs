@@ -30,7 +30,7 @@ use super::oscillators::HebbLaw;
 use super::rhythm::RhythmLaw;
 use maxim_region::RecordView;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// How the room is set up.
 #[derive(Clone, Debug)]
@@ -152,10 +152,6 @@ impl Region for SuprachiasmaticNucleus {
     const STAGE: Stage = Stage::Memory;
     type Event = ScnEvent;
     type Settings = ScnSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: ScnEvent) {
         match event {

@@ -25,7 +25,7 @@ use serde_json::json;
 
 use super::law::{PainKind, Sores};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct PainDetector {
@@ -71,10 +71,6 @@ impl Region for PainDetector {
     const STAGE: Stage = Stage::Perception;
     type Event = PainEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PainEvent) {
         match event {

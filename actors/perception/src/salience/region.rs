@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::law::{Appraisal, NEUTRAL_HISTORY, RecentPercepts, SourceKind, significance, startle_left};
 use maxim_language::{Gist, Stems};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region, keep_most};
+use maxim_region::{Hears, Pulse, Region, keep_most};
 
 /// Characters of a percept that its gist is made of; the rest adds little that is new.
 const GIST: usize = 2_000;
@@ -75,10 +75,6 @@ impl Region for SalienceRoom {
     const STAGE: Stage = Stage::Perception;
     type Event = SalienceEvent;
     type Settings = SalienceSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: SalienceEvent) {
         match event {

@@ -25,7 +25,7 @@ use super::law;
 use super::run::{Offered, Phase, Run};
 use maxim_language::naming;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// How the room is set up.
 #[derive(Clone, Debug)]
@@ -138,10 +138,6 @@ impl Region for SemanticPromoter {
     const STAGE: Stage = Stage::Sleep;
     type Event = PromoterEvent;
     type Settings = PromoterSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PromoterEvent) {
         match event {
