@@ -9,7 +9,7 @@ use maxim::agent::{Agent, AgentSettings, AgentWorld};
 use maxim::config::Settings;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::tool_servers::ListFolder;
-use maxim_actors::region::{Card, Hears, Placement, Pulse, Region};
+use maxim_actors::region::{Hears, Placement, Pulse, Region};
 use maxim_actors::store::StateStore;
 use maxim_actors::wiring;
 use maxim_bus::latch::StopLatch;
