@@ -65,7 +65,7 @@ impl Hears<SalientPercept> for Politeness {
 impl Hears<ReportStats> for Politeness {
     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = json!({ "requests": self.requests, "polite": self.polite });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -250,6 +250,3 @@ impl fmt::Debug for Envelope {
         write!(f, "{} {} from {}", self.meta.name, self.meta.id, self.meta.sender)
     }
 }
-
-/// The newest sequence number that a decision could have rested on, carried to the edge for output commit.
-pub type DecidedAfter = Lsn;

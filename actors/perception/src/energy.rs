@@ -432,7 +432,7 @@ impl Hears<ReportStats> for Energy {
             "scarcest": scarcest,
             "battery": battery,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
         // Whoever asks again sees how it is by then.
         pulse.emit(SenseBattery {});
     }

@@ -255,7 +255,7 @@ impl Hears<ReportStats> for PreemptionCircuit {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let hold = self.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| until > pulse.now()));
         let counts = serde_json::json!({ "hold": hold, "open_turns": self.open.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

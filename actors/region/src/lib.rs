@@ -141,7 +141,7 @@ pub trait Emits<S: Signal>: Region {}
 /// impl Hears<ReportStats> for Counter {
 ///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
 ///         let counts = serde_json::json!({});
-///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///         pulse.reply(StatsReported { region: Self::NAME.into(), counts });
 ///     }
 /// }
 /// ```
@@ -166,7 +166,7 @@ pub trait Emits<S: Signal>: Region {}
 /// impl Hears<ReportStats> for Counter {
 ///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
 ///         let counts = serde_json::json!({});
-///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///         pulse.reply(StatsReported { region: Self::NAME.into(), counts });
 ///     }
 /// }
 /// ```
@@ -191,7 +191,7 @@ pub trait Emits<S: Signal>: Region {}
 /// impl Hears<ReportStats> for Counter {
 ///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
 ///         let counts = serde_json::json!({});
-///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///         pulse.reply(StatsReported { region: Self::NAME.into(), counts });
 ///     }
 /// }
 /// ```

@@ -156,3 +156,38 @@ impl<Q> Gather<Q> {
         std::mem::take(&mut self.asked).into_iter().map(|(_, what)| what)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(rooms: &[&str]) -> Gather<String> {
+        let ids = (1..).map(|n| MessageId::from_parts(n, 1));
+        let asked = ids.zip(rooms).map(|(id, room)| (id, (*room).to_owned())).collect();
+        Gather { due: Timestamp::UNIX_EPOCH, asked }
+    }
+
+    #[test]
+    fn it_waits_until_each_room_has_answered_that_is_not_held() {
+        let mut gather = asked(&["hippocampus", "scene", "energy"]);
+        let held = BTreeSet::from(["energy".to_owned()]);
+        gather.close_for("hippocampus");
+        assert!(gather.waits(&held));
+        gather.close(MessageId::from_parts(2, 1));
+        assert!(!gather.waits(&held) && !gather.is_whole(), "a held room is missing, and is not waited for");
+        assert_eq!(gather.missing().collect::<Vec<_>>(), ["energy"]);
+        assert!(gather.waits(&BTreeSet::new()));
+        assert_eq!(gather.give_up().collect::<Vec<_>>(), ["energy"]);
+        assert!(gather.is_whole());
+    }
+
+    #[test]
+    fn one_that_an_older_build_stored_waits_for_nobody() {
+        let read: Gather<String> = serde_json::from_str("{}").expect("defaults");
+        assert!(read.is_whole() && read.due == Timestamp::UNIX_EPOCH);
+        let gather = asked(&["scene"]);
+        let again: Gather<String> =
+            serde_json::from_value(serde_json::to_value(&gather).expect("plain")).expect("read");
+        assert_eq!(again, gather);
+    }
+}

@@ -363,3 +363,18 @@ signal! {
 impl Query for SurveyTurns {
     type Answer = TurnsSurveyed;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_written_as_its_word_and_an_unknown_word_reads_as_unknown() {
+        for status in ActionStatus::ALL {
+            let written = serde_json::to_string(&status).expect("plain");
+            assert_eq!(written, format!("\"{status}\""));
+            assert_eq!(serde_json::from_str::<ActionStatus>(&written).expect("a status"), status);
+        }
+        assert_eq!(serde_json::from_str::<ActionStatus>("\"vanished\"").expect("read"), ActionStatus::Unknown);
+    }
+}

@@ -408,11 +408,6 @@ impl Hears<VitalsSensed> for Introspector {
 
 impl Hears<StatsReported> for Introspector {
     fn hear(&self, answer: &StatsReported, pulse: &mut Pulse<'_, Self>) {
-        let report = if answer.available {
-            answer.counts.clone()
-        } else {
-            json!({ "available": false, "reason": answer.reason, "counts": answer.counts })
-        };
-        self.reported(report, pulse);
+        self.reported(answer.counts.clone(), pulse);
     }
 }

@@ -483,6 +483,6 @@ impl Hears<ReportStats> for Outbox {
             "unsaid": self.counts.unsaid,
             "overflowed": self.counts.overflowed,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -218,7 +218,7 @@ impl Hears<RankTools> for ToolIndexRoom {
 impl Hears<ReportStats> for ToolIndexRoom {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "successes": self.successes });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

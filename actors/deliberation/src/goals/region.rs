@@ -281,6 +281,6 @@ impl Hears<ReportStats> for Goals {
             "suspended": self.agenda.suspended().len(),
             "proposed": self.agenda.proposed(),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -177,7 +177,7 @@ impl Hears<SurveyWorkingMemory> for WorkingMemory {
 impl Hears<ReportStats> for WorkingMemory {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "entries": self.entries.len(), "at_most": ENTRIES });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

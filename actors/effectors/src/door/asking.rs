@@ -207,3 +207,6 @@ impl Performs<SleepEnded> for DoorKeeper {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -227,6 +227,6 @@ impl Hears<ReportStats> for FearAgent {
             "grants": self.grants.len(),
             "answers": {"allowed": allowed, "denied": denied, "refused": not_theirs},
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

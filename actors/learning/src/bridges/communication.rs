@@ -379,7 +379,7 @@ impl Hears<ReportStats> for CommunicationBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let brief = self.people.values().filter(|person| person.brief()).count();
         let counts = serde_json::json!({ "people": self.people.len(), "spoken_to_briefly": brief });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -229,7 +229,7 @@ impl Hears<ApprovalEnded> for EscalationBridge {
 impl Hears<ReportStats> for EscalationBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "questions": self.questions, "kinds": self.kinds.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -192,7 +192,7 @@ impl Hears<ReportStats> for FearBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let failed = self.lived.iter().filter(|lived| lived.failed).count();
         let counts = serde_json::json!({ "contexts": self.lived.len(), "failed": failed });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -348,7 +348,7 @@ impl Hears<ProposePlans> for PlanningBridge {
 impl Hears<ReportStats> for PlanningBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "templates": self.templates.len(), "programs": self.programs.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

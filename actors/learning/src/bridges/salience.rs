@@ -197,7 +197,7 @@ impl Hears<RecordsRemoved> for SalienceBridge {
 impl Hears<ReportStats> for SalienceBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "objects": self.objects.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

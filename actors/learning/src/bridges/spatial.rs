@@ -309,7 +309,7 @@ impl Hears<ReportStats> for SpatialBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let things = self.things.keys().filter(|name| !name.starts_with('…')).count();
         let counts = serde_json::json!({ "things": things });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -445,6 +445,6 @@ impl Hears<ReportStats> for Cerebellum {
         let counts = serde_json::json!({
             "forward_models": models, "programs": programs, "tool_objects": self.pairs.len(),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

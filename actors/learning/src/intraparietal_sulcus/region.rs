@@ -56,7 +56,7 @@ impl Hears<ReportStats> for IntraparietalSulcus {
             "random": self.random,
             "structured": self.structured,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -475,6 +475,6 @@ impl Hears<ReportStats> for NucleusAccumbens {
         let links = self.links().records().map(|(_, record)| record.links.len()).sum::<usize>();
         let kinds = self.links().kinds();
         let counts = serde_json::json!({ "links": links, "kinds": kinds, "observations": self.observations });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -426,7 +426,7 @@ impl Hears<ReportStats> for SignificanceLearner {
                 "every_moment": round(self.weights.bias),
             },
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

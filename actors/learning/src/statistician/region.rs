@@ -512,7 +512,7 @@ impl Hears<ReportStats> for Statistician {
             "states": states,
             "correlated": self.claims.claimed.len(),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -384,7 +384,7 @@ impl Hears<ReportStats> for AngularGyrus {
         let mut counts = serde_json::json!(self.store.stats());
         counts["computed"] = self.computed.into();
         counts["failed"] = self.failed.into();
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

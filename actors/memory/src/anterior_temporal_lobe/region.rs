@@ -421,6 +421,6 @@ impl Hears<ReportStats> for AnteriorTemporalLobe {
             "concepts": self.index.len(), "relations": relations, "relation_types": self.types.len(),
             "compressed": compressed, "refused_lessons": self.refused,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -280,6 +280,6 @@ impl Hears<ReportStats> for CrossLayerGraph {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let (nodes, edges) = self.graph.size();
         let counts = serde_json::json!({ "records": nodes, "edges": edges });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -302,6 +302,6 @@ impl Hears<ReportStats> for EntorhinalCortex {
             "signatures": signatures, "encoder": encoder, "waiting_for_encoder": self.unsettled.stale.len(),
             "outer_encoder": self.outer.report(self.places, signatures),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

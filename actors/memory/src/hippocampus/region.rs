@@ -305,6 +305,6 @@ impl Hears<ReportStats> for Hippocampus {
             "edges": self.edges.len(),
             "unlinked": self.linking.waiting(self.next),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -168,6 +168,6 @@ impl Hears<ReportStats> for MemoryHub {
             "sleeping": self.sleeping,
             "removed": self.removed,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

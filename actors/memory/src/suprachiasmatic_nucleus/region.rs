@@ -406,7 +406,7 @@ impl Hears<ReportStats> for SuprachiasmaticNucleus {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let (moments, bytes) = self.index.as_ref().map_or((0, 0), |index| (index.living(), index.size()));
         let counts = serde_json::json!({ "moments": moments, "index_bytes": bytes });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -114,8 +114,6 @@ impl Hears<ReportStats> for PainDetector {
     fn hear(&self, _asked: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         pulse.reply(StatsReported {
             region: Self::NAME.into(),
-            available: true,
-            reason: None,
             counts: json!({ "pains": self.counts.values().sum::<u64>(), "by_kind": self.counts }),
         });
     }

@@ -98,7 +98,7 @@ impl Hears<SurveyScene> for Scene {
 impl Hears<ReportStats> for Scene {
     fn hear(&self, _question: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = json!({ "around": self.around.told(pulse.now(), false).len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -360,6 +360,6 @@ impl Hears<ReportStats> for Consolidation {
                 "missing": last.missing,
             })),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -500,6 +500,6 @@ impl Hears<ConceptFormed> for SemanticPromoter {
 impl Hears<ReportStats> for SemanticPromoter {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "promoted_patterns": self.known.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
