@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AgentId, Lsn, MessageId};
+use crate::ids::{AgentId, MessageId};
 use crate::{head, scratch};
 
 /// The stations of a turn, in the order in which a percept passes them.

@@ -114,10 +114,17 @@ impl<Q> Gather<Q> {
         question
     }
 
-    /// The open question of these that the room hears the answer to, and what it is for.
-    pub fn answered<R: Region>(&self, pulse: &Pulse<'_, R>) -> Option<(MessageId, &Q)> {
+    /// The open question of these that the room hears the answer to.
+    pub fn answered<R: Region>(&self, pulse: &Pulse<'_, R>) -> Option<MessageId> {
         let question = pulse.cause()?.cause?;
-        self.asked.iter().find(|(asked, _)| *asked == question).map(|(asked, what)| (*asked, what))
+        self.asked.iter().any(|(asked, _)| *asked == question).then_some(question)
+    }
+
+    /// Closes the open question that the room hears the answer to; what it was for.
+    pub fn take<R: Region>(&mut self, pulse: &Pulse<'_, R>) -> Option<Q> {
+        let question = pulse.cause()?.cause?;
+        let place = self.asked.iter().position(|(asked, _)| *asked == question)?;
+        Some(self.asked.remove(place).1)
     }
 
     /// Notes that a question has its answer.

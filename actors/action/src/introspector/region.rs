@@ -194,17 +194,14 @@ impl Introspector {
 
     /// The inquiry whose question this input answers, and the question.
     fn asked(&self, pulse: &Pulse<'_, Self>) -> Option<(MessageId, MessageId, &Open)> {
-        let is_of = |open: &Open| open.gather.answered(pulse).map(|(question, _)| question);
-        self.open.iter().find_map(|(inquiry, open)| is_of(open).map(|question| (*inquiry, question, open)))
+        self.open.iter().find_map(|(inquiry, open)| Some((*inquiry, open.gather.answered(pulse)?, open)))
     }
 
     /// Takes in what the room that was asked reports.
     fn reported(&self, report: Json, pulse: &mut Pulse<'_, Self>) {
-        let Some((inquiry, _, open)) = self.asked(pulse) else { return };
-        let Some((question, room)) = open.gather.answered(pulse) else { return };
-        let room = room.clone();
+        let Some((inquiry, question, open)) = self.asked(pulse) else { return };
         let mut gather = open.gather.clone();
-        gather.close(question);
+        let Some(room) = gather.take(pulse) else { return };
         if !gather.is_whole() {
             pulse.keep(IntrospectorEvent::Reported { inquiry, question, room, report });
             return;

@@ -117,11 +117,7 @@ impl Reminded {
 
     /// Takes the answer that is being heard; false where it isn't waited for any more.
     pub(super) fn take(&mut self, answer: Answer, pulse: &Pulse<'_, PrefrontalCortex>) -> bool {
-        let Some((question, room)) = self.gather.answered(pulse).map(|(question, room)| (question, room.clone()))
-        else {
-            return false;
-        };
-        self.gather.close(question);
+        let Some(room) = self.gather.take(pulse) else { return false };
         match answer {
             Answer::Episodes(episodes) => self.episodes = episodes,
             Answer::Prediction(prediction) => self.prediction = Some(prediction),

@@ -50,11 +50,9 @@ impl FearAgent {
 
     /// Takes in what one of the two rooms knows, unless it comes after the deadline.
     fn experienced(&self, take: impl FnOnce(&mut GateEntry), pulse: &mut Pulse<'_, Self>) {
-        let asked = self.predicting.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
-        let answered = |entry: &GateEntry| entry.gather.answered(pulse).map(|(question, _)| question);
-        let found = asked.into_iter().find_map(|entry| answered(&entry).map(|question| (entry, question)));
-        let Some((mut entry, question)) = found else { return };
-        entry.gather.close(question);
+        let mut asked = self.predicting.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
+        let Some(mut entry) = asked.find(|entry| entry.gather.answered(pulse).is_some()) else { return };
+        entry.gather.take(pulse);
         take(&mut entry);
         if entry.gather.is_whole() {
             self.weigh(entry, pulse);

@@ -231,11 +231,9 @@ impl CrossLayerGraph {
 
     /// The open question that this answer belongs to, without the question that it answers.
     fn answered(&self, pulse: &Pulse<'_, Self>) -> Option<(MessageId, Open)> {
-        let is_of = |open: &Open| open.gather.answered(pulse).map(|(question, _)| question);
-        let (id, open, question) =
-            self.open.iter().find_map(|(id, open)| is_of(open).map(|question| (id, open, question)))?;
+        let (id, open) = self.open.iter().find(|(_, open)| open.gather.answered(pulse).is_some())?;
         let mut open = open.as_ref().clone();
-        open.gather.close(question);
+        open.gather.take(pulse);
         Some((*id, open))
     }
 

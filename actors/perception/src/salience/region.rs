@@ -56,7 +56,12 @@ pub struct SalienceRoom {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum SalienceEvent {
-    PerceivedIn { turn: MessageId, gist: Gist },
+    /// A percept without its turn, as stores of the formats 2 and 3 hold it.
+    Perceived(Gist),
+    PerceivedIn {
+        turn: MessageId,
+        gist: Gist,
+    },
     LetGo(RecordsRemoved),
     GoalChanged(Option<String>),
     Attention(Vec<(String, f64)>),
@@ -78,6 +83,7 @@ impl Region for SalienceRoom {
 
     fn apply(&mut self, event: SalienceEvent) {
         match event {
+            SalienceEvent::Perceived(gist) => self.perceive(gist),
             SalienceEvent::PerceivedIn { turn, gist } => {
                 self.perceive(gist);
                 self.turns.push_back(turn);
