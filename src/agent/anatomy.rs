@@ -11,8 +11,8 @@ use maxim_actors::action::outbox::Outbox;
 use maxim_actors::action::tool_index::ToolIndexRoom;
 use maxim_actors::action::tools::program_files::ProgramFiles;
 use maxim_actors::deliberation::goals::Goals;
-use maxim_actors::deliberation::habit::Habit;
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalCortex, PrefrontalSettings};
+use maxim_actors::deliberation::turns::Turns;
 use maxim_actors::deliberation::working_memory::WorkingMemory;
 use maxim_actors::effectors::battery::BatterySense;
 use maxim_actors::effectors::body::BodyKeeper;
@@ -87,7 +87,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
     // What to do
     kit.add(Goals::room(Pool, ()));
     kit.add(WorkingMemory::room(Pool, ()));
-    kit.add(Habit::room(Pool, settings.habit.clone()));
+    kit.add(Turns::room(Pool, settings.habit.clone()));
     kit.add(PrefrontalCortex::room(Pool, PrefrontalSettings { knowledge_rooms, ..settings.prefrontal.clone() }));
     kit.add(LlmWorker::room(settings.model.clone()));
 

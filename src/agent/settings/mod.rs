@@ -17,9 +17,9 @@ use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::ToolIndexSettings;
 use maxim_actors::action::tools::contained::{Barriers, Network};
 use maxim_actors::action::tools::{self, Hands, OwnFiles, RegistryError, ToolRegistry, ToolSpec};
-use maxim_actors::deliberation::habit::{GrammarError, HabitSettings};
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
 use maxim_actors::deliberation::prompt::ToolShelf;
+use maxim_actors::deliberation::turns::TurnsSettings;
 use maxim_actors::effectors::body::{Body, DriverPlan, NO_BODY};
 use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::effectors::llm_worker::ModelSource;
@@ -42,6 +42,7 @@ use maxim_actors::perception::gateway::GatewaySettings;
 use maxim_actors::region::{Room, SupervisionSettings};
 use maxim_actors::sleep::ConsolidationSettings;
 use maxim_actors::sleep::semantic_promoter::PromoterSettings;
+use maxim_actors::speech::GrammarError;
 use maxim_bus::mode::{AutonomyLevel, EffortLimits, Powers};
 use maxim_bus::rooms::RESPOND;
 
@@ -76,7 +77,7 @@ pub struct AgentSettings {
     pub consolidation: ConsolidationSettings,
     pub enrichment: EnrichmentSettings,
     pub semantic_promoter: PromoterSettings,
-    pub habit: HabitSettings,
+    pub habit: TurnsSettings,
     pub prefrontal: PrefrontalSettings,
     pub model: Option<ModelSource>,
     /// The encoder beside the embedded one.
@@ -358,7 +359,7 @@ impl AgentSettings {
             },
             habit: {
                 let steps = model.is_some().then_some(llm.steps);
-                HabitSettings::new(&agent.names, &registry, zone, steps, acting(habit))?
+                TurnsSettings::new(&agent.names, &registry, zone, steps, acting(habit))?
             },
             prefrontal: PrefrontalSettings {
                 model: model.is_some(),

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use jiff::civil::Time;
 use maxim_actors::action::tool_index::ToolText;
 use maxim_actors::action::tools::{ToolRegistry, ToolSpec};
-use maxim_actors::deliberation::habit::{ActLaw, ActingSettings};
+use maxim_actors::deliberation::initiative::{ActLaw, ActingSettings};
 use maxim_actors::deliberation::prefrontal_cortex::Embodiment;
 use maxim_actors::effectors::body::{BodyPlan, DriverPlan};
 use maxim_actors::gate::fear_agent::{ReviewPower, ReviewSettings};

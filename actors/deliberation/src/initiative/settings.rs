@@ -1,0 +1,33 @@
+//! How acting unasked is set up.
+
+use jiff::SignedDuration;
+
+use super::choice::ActLaw;
+use maxim_tools::{Door, ToolRegistry, ToolSpec};
+
+/// How acting unasked is set up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActingSettings {
+    /// Whether anything is done unasked. Default true; without a tool that says it may, nothing is.
+    pub on: bool,
+    /// From one choice to the next, at least. Default 5 s.
+    pub every: SignedDuration,
+    /// Options that are weighed at once, 1 or more. Default 8.
+    pub options: usize,
+    /// What was refused isn't tried again for this long. Default 1 h.
+    pub refused: SignedDuration,
+    pub law: ActLaw,
+}
+
+impl Default for ActingSettings {
+    fn default() -> Self {
+        let law = ActLaw::default();
+        Self { on: true, every: SignedDuration::from_secs(5), options: 8, refused: SignedDuration::from_hours(1), law }
+    }
+}
+
+/// Tools that may be used unasked, in the order of the registry.
+pub(crate) fn affordances(tools: &ToolRegistry) -> Vec<ToolSpec> {
+    let may = |spec: &&ToolSpec| spec.unasked && spec.door == Door::Gated && spec.unavailable.is_none();
+    tools.specs().filter(may).filter(|spec| !spec.scene.is_empty()).cloned().collect()
+}

@@ -1,0 +1,47 @@
+//! Questions of a place: "where is my cup usually?".
+
+/// Most words of the thing that is asked for.
+const THING_WORDS: usize = 4;
+
+/// "Where is my cup usually?": what is asked for, and whether by habit. None where it isn't a question of a place.
+pub fn whereabouts_asked(text: &str) -> Option<(String, bool)> {
+    const USUALLY: [&str; 6] = ["usually", "normally", "typically", "generally", "mostly", "always"];
+    const BEFORE: [&str; 31] = [
+        "is", "are", "was", "were", "do", "does", "did", "can", "could", "would", "should", "will", "might", "s", "i",
+        "we", "you", "people", "they", "keep", "find", "put", "leave", "store", "look", "the", "a", "an", "my", "our",
+        "for",
+    ];
+    const AFTER: [&str; 12] =
+        ["kept", "found", "stored", "be", "go", "goes", "lie", "lies", "now", "right", "again", "located"];
+    let lower = text.to_lowercase();
+    let mut words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    if words.first() != Some(&"where") {
+        return None;
+    }
+    let usually = words.iter().any(|word| USUALLY.contains(word));
+    words.retain(|word| !USUALLY.contains(word));
+    let start = words.iter().skip(1).position(|word| !BEFORE.contains(word))? + 1;
+    let end = words.iter().rposition(|word| !AFTER.contains(word))? + 1;
+    let thing = words.get(start..end)?;
+    (1..=THING_WORDS).contains(&thing.len()).then(|| (thing.join(" "), usually))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_of_a_place_are_told_from_others() {
+        let asked = |text: &str| whereabouts_asked(text);
+        let is = |thing: &str, usually| Some((thing.to_owned(), usually));
+        assert_eq!(asked("Where is the red cup usually?"), is("red cup", true));
+        assert_eq!(asked("where do we normally keep the spare keys"), is("spare keys", true));
+        assert_eq!(asked("where can I usually find my glasses?"), is("glasses", true));
+        assert_eq!(asked("where is the spare key?"), is("spare key", false));
+        for other in
+            ["what is in the drawer usually?", "where?", "where is it that one should go if the shop is closed today"]
+        {
+            assert_eq!(asked(other), None, "{other}");
+        }
+    }
+}
