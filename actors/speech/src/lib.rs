@@ -8,6 +8,8 @@
 //!
 //! Precision comes before coverage: a request with side effects that isn't clear is asked back, never guessed. Everything here is
 //! pure: no room, no signal, no clock, no chance, no state. Of the bus it uses data types alone.
+//!
+//! The word lists are text files in `en/`, read once by the crate's `word_list` module.
 
 #![deny(clippy::disallowed_methods)]
 
@@ -16,6 +18,7 @@ pub mod question;
 pub mod time;
 pub mod understand;
 pub mod word;
+mod word_list;
 
 pub use understand::grammar::{Grammar, GrammarError};
 pub use understand::pattern::PatternError;

@@ -13,7 +13,13 @@ use crate::understand::corrections;
 use crate::word::inflection;
 use crate::word::lexicon::{self, terms};
 use crate::word::tokens::asks;
+use crate::word_list::word_lists;
 use maxim_language as language;
+
+word_lists! {
+    "memory.txt";
+    SHORT = "short";
+}
 
 /// Share of the question's content words that a sentence must hold to count as an answer; below it, it is only said to be
 /// the nearest thing known.
@@ -258,10 +264,6 @@ pub fn split(text: &str) -> Vec<&str> {
 
 /// Whether the dot behind this belongs to its last word: a title, an initial, or another abbreviation.
 fn is_shortened(text: &str) -> bool {
-    const SHORT: [&str; 27] = [
-        "dr", "mr", "mrs", "ms", "prof", "st", "sr", "rev", "gen", "col", "capt", "lt", "hon", "no", "nr", "vs", "ca",
-        "approx", "e.g", "i.e", "ave", "rd", "a.m", "p.m", "etc", "fig", "dept",
-    ];
     let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
     let is_initial = last.chars().count() == 1 && last.chars().all(|c| c.is_uppercase() && c != 'I');
     is_initial || SHORT.contains(&last.to_lowercase().as_str())

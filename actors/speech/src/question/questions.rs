@@ -9,6 +9,13 @@ use crate::understand::pattern::{self, Node, PatternError};
 use crate::understand::understanding::{Place, Side, Which, Whose};
 use crate::word::lexicon;
 use crate::word::tokens::{Utterance, strip_full_stop};
+use crate::word_list::word_lists;
+
+word_lists! {
+    "questions.txt";
+    OTHERS = "others";
+    FOLLOW = "follow";
+}
 
 /// Longest embedded question that is looked into, in words.
 const EMBEDDED_WORDS: usize = 40;
@@ -183,12 +190,6 @@ impl Forms {
 /// The same where its first word is one typing error away from a word that asks, and a verb follows as in a question.
 pub(crate) fn meant_to_ask<'t>(said: &Utterance<'t>, lo: usize) -> Option<Utterance<'t>> {
     const ASKING: [&str; 5] = ["where", "what", "when", "which", "who"];
-    const OTHERS: [&str; 15] = [
-        "was", "wait", "want", "ware", "way", "wheat", "wheel", "while", "whole", "went", "hat", "here", "were", "wh",
-        "there",
-    ];
-    const FOLLOW: [&str; 14] =
-        ["is", "are", "was", "were", "do", "does", "did", "can", "could", "will", "would", "has", "have", "should"];
     let typed = said.word(lo);
     if typed.len() < 3 || OTHERS.contains(&typed) || is_interrogative(typed) || !FOLLOW.contains(&said.word(lo + 1)) {
         return None;

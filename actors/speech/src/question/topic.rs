@@ -3,10 +3,15 @@
 use crate::terms;
 use crate::word::tokens::Utterance;
 use crate::word::{inflection, lexicon};
+use crate::word_list::word_lists;
 
-const FAILURE: [&str; 11] =
-    ["fail", "failed", "failing", "wrong", "badly", "error", "errors", "mistakes", "crash", "crashed", "fails"];
-const SUCCESS: [&str; 5] = ["work", "worked", "succeed", "succeeded", "working"];
+word_lists! {
+    "topic.txt";
+    FAILURE = "failure";
+    SUCCESS = "success";
+    AROUND = "around";
+    USES = "uses";
+}
 
 /// The rest of what is asked about what failed ("fail today", "wrong last time"); none where it isn't asked for failures.
 pub fn without_failure(topic: &str) -> Option<String> {
@@ -30,14 +35,12 @@ fn plain(word: &str) -> String {
 
 /// A topic without words that only say which of several is meant.
 pub fn without_order(topic: &str) -> String {
-    const AROUND: [&str; 10] = ["go", "gone", "last", "time", "times", "make", "any", "ever", "usually", "first"];
     let rest = topic.split_whitespace().filter(|word| !AROUND.contains(&plain(word).as_str()));
     rest.collect::<Vec<_>>().join(" ")
 }
 
 /// What may be the name of a tool in what is asked, with the rest: what is used, or what was done.
 pub fn tries(topic: &str) -> Vec<(String, String)> {
-    const USES: [&str; 9] = ["use", "used", "using", "call", "called", "run", "ran", "been", "try"];
     let said = Utterance::read(topic);
     let mut at = 0;
     let leads = |word: &str| lexicon::DETERMINERS.contains(&word) || ["you", "i", "we", "it"].contains(&word);

@@ -1,18 +1,19 @@
 //! Questions of a place: "where is my cup usually?".
 
+use crate::word_list::word_lists;
+
+word_lists! {
+    "whereabouts.txt";
+    USUALLY = "usually";
+    BEFORE = "before";
+    AFTER = "after";
+}
+
 /// Most words of the thing that is asked for.
 const THING_WORDS: usize = 4;
 
 /// "Where is my cup usually?": what is asked for, and whether by habit. None where it isn't a question of a place.
 pub fn whereabouts_asked(text: &str) -> Option<(String, bool)> {
-    const USUALLY: [&str; 6] = ["usually", "normally", "typically", "generally", "mostly", "always"];
-    const BEFORE: [&str; 31] = [
-        "is", "are", "was", "were", "do", "does", "did", "can", "could", "would", "should", "will", "might", "s", "i",
-        "we", "you", "people", "they", "keep", "find", "put", "leave", "store", "look", "the", "a", "an", "my", "our",
-        "for",
-    ];
-    const AFTER: [&str; 12] =
-        ["kept", "found", "stored", "be", "go", "goes", "lie", "lies", "now", "right", "again", "located"];
     let lower = text.to_lowercase();
     let mut words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     if words.first() != Some(&"where") {

@@ -8,47 +8,25 @@ use std::collections::BTreeSet;
 use crate::understand::courtesy;
 use crate::word::lexicon::{self, terms};
 use crate::word::tokens::Utterance;
+use crate::word_list::word_lists;
 use maxim_language::Stems;
 
-/// What leads a correction in.
-const LEADS: &[&str] = &[
-    "no",
-    "nope",
-    "no wait",
-    "wait no",
-    "wait",
-    "actually",
-    "sorry",
-    "correction",
-    "oops",
-    "i mean",
-    "i meant",
-    "i was wrong",
-    "i made a mistake",
-    "that's wrong",
-    "that is wrong",
-    "that's not right",
-    "that is not right",
-    "that's not true",
-    "that is not true",
-    "not quite",
-    "scratch that",
-    "make that",
-];
-/// Of these, what is a correction with any words behind it, not with a sentence alone.
-const PLAIN: &[&str] = &["correction", "i mean", "i meant", "make that"];
-/// Words by which what is told replaces what was so.
-const CHANGES: &[&str] = &[
-    "actually", "now", "instead", "longer", "anymore", "moved", "changed", "switched", "became", "returned", "back",
-    "not", "isn't", "aren't", "wasn't", "doesn't", "don't", "no", "new", "left", "sold", "lost", "quit", "stopped",
-];
-/// Of these, what says by itself that something of its subject is otherwise now.
-const MOVES: &[&str] = &["moved", "changed", "switched", "longer", "anymore"];
-/// Words that point at what was said before.
-const POINTING: &[&str] = &[
-    "it", "it's", "its", "he", "he's", "she", "she's", "they", "they're", "that", "that's", "this", "on", "at", "in",
-    "by", "to",
-];
+word_lists! {
+    "corrections.txt";
+    /// What leads a correction in.
+    LEADS = "leads";
+    /// Of these, what is a correction with any words behind it, not with a sentence alone.
+    PLAIN = "plain";
+    /// Words by which what is told replaces what was so.
+    CHANGES = "changes";
+    /// Of these, what says by itself that something of its subject is otherwise now.
+    MOVES = "moves";
+    /// Words that point at what was said before.
+    POINTING = "pointing";
+    POINTERS = "pointers";
+    THEM = "them";
+}
+
 /// Words of a fragment ("no, Tuesday").
 const FRAGMENT: usize = 4;
 
@@ -83,10 +61,6 @@ pub(crate) fn corrects<'t>(said: &Utterance<'t>, lo: usize) -> Option<&'t str> {
 
 /// "No, the other one": it puts something right, and doesn't say what by.
 pub(crate) fn only_points(said: &Utterance, lo: usize) -> bool {
-    const POINTERS: &[&str] = &[
-        "the", "that", "this", "those", "these", "other", "others", "one", "ones", "another", "first", "second",
-        "last", "not", "thing",
-    ];
     let lead = LEADS.iter().filter_map(|lead| said.starts(lo, said.len(), lead)).max();
     let Some(at) = lead.map(|length| lo + length).filter(|at| *at < said.len()) else { return false };
     let points = (at..said.len()).all(|at| POINTERS.contains(&said.word(at)));
@@ -95,7 +69,6 @@ pub(crate) fn only_points(said: &Utterance, lo: usize) -> bool {
 
 /// Whether what is told goes on from what was told right before: "found them, they were in the fridge".
 pub(crate) fn goes_on(text: &str) -> bool {
-    const THEM: &[&str] = &["they", "them", "he", "him", "she", "her", "they're", "he's", "she's"];
     let said = Utterance::read(text);
     let is_put_right = corrects(&said, 0).is_some();
     // "It" that begins a sentence is as often the weather's.
@@ -144,9 +117,9 @@ pub(crate) fn revises(later: &str, earlier: &str, next: bool) -> bool {
     };
     let shared = of(later).intersection(&of(earlier)).count();
     let subject = |text: &str| terms(text).first().and_then(|term| stems.of(term));
-    let is_of_subject = has(MOVES) && subject(later).is_some() && subject(later) == subject(earlier);
+    let is_of_subject = has(&MOVES) && subject(later).is_some() && subject(later) == subject(earlier);
     let needed = if correction.is_some() || is_of_subject { 1 } else { 2 };
-    (correction.is_some() || has(CHANGES)) && shared >= needed
+    (correction.is_some() || has(&CHANGES)) && shared >= needed
 }
 
 #[cfg(test)]

@@ -3,6 +3,25 @@
 use crate::understand::guard;
 use crate::understand::matcher::Ends;
 use crate::word::tokens::Utterance;
+use crate::word_list::word_lists;
+
+word_lists! {
+    "courtesy.txt";
+    REQUESTS = "requests";
+    MINDING = "minding";
+    /// Conditions that are only politeness.
+    POLITE_CONDITIONS = "polite conditions";
+    WISHES = "wishes";
+    GREETINGS = "greetings";
+    THANKING = "thanking";
+    /// What says that it can't wait, set off from what is wanted. The PreemptionCircuit acts on it.
+    URGENCY = "urgency";
+    FILLERS = "fillers";
+    TAILS = "tails";
+    /// Tails that may as well be an argument of a command, so they are left on one unless a comma sets them off.
+    ARGUABLE = "arguable";
+    LEADING = "leading";
+}
 
 /// How the utterance was led in.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,185 +38,6 @@ pub(crate) struct Lead {
     pub lo: usize,
 }
 
-const REQUESTS: &[&str] = &[
-    "i was wondering if you could",
-    "i would like you to",
-    "i'd like you to",
-    "id like you to",
-    "i want you to",
-    "i need you to",
-    "do me a favor and",
-    "do me a favour and",
-    "be so kind as to",
-    "would you be so kind as to",
-    "would you kindly",
-    "would you please",
-    "could you please",
-    "could you",
-    "can you",
-    "could u",
-    "can u",
-    "would you",
-    "will you",
-    "your task is to",
-    "your job is to",
-    "go ahead and",
-    "feel free to",
-    "you may",
-    "you can",
-    "you have to",
-    "let us",
-    "let's",
-    "lets",
-    "try to",
-];
-
-const MINDING: &[&str] = &["would you mind", "do you mind", "mind", "how about"];
-
-/// Conditions that are only politeness.
-const POLITE_CONDITIONS: &[&str] = &[
-    "if you don't mind",
-    "if you would",
-    "if you can",
-    "if you could",
-    "if you please",
-    "if possible",
-    "if you have time",
-    "if you have a minute",
-    "if you have a moment",
-    "if you get a chance",
-    "if that's ok",
-    "if that is ok",
-    "if it's ok",
-    "if it's no trouble",
-    "if it isn't too much trouble",
-    "when you can",
-    "when you get a chance",
-    "when you have a minute",
-    "when you have a moment",
-    "when you have time",
-];
-
-const WISHES: &[&str] = &[
-    "i think you should",
-    "i think we should",
-    "it would be nice if you could",
-    "it would be nice to",
-    "i would like to",
-    "i'd like to",
-    "i want to",
-    "i need to",
-    "i wanna",
-    "we should",
-    "we need to",
-    "you should",
-    "you could",
-    "you might",
-    "why don't you",
-    "how about you",
-    "shall we",
-    "maybe",
-    "perhaps",
-];
-
-const GREETINGS: &[&str] =
-    &["good morning", "good evening", "good afternoon", "hi there", "hello there", "hi", "hello", "hey", "yo"];
-
-const THANKING: &[&str] = &["thank you very much", "thank you so much", "thanks a lot", "thank you", "thanks", "thx"];
-
-/// What says that it can't wait, set off from what is wanted. The PreemptionCircuit acts on it.
-const URGENCY: &[&str] = &["urgent", "urgently", "emergency", "quick", "hurry up", "hurry"];
-
-const FILLERS: &[&str] = &[
-    "by the way",
-    "one more thing",
-    "please",
-    "pls",
-    "plz",
-    "kindly",
-    "just",
-    "now",
-    "ok",
-    "okay",
-    "alright",
-    "right",
-    "well",
-    "so",
-    "um",
-    "uh",
-    "hmm",
-    "oh",
-    "quickly",
-    "also",
-    "next",
-    "first",
-    "then",
-    "and",
-    "great",
-    "good",
-    "cool",
-    "nice",
-    "perfect",
-    "yes",
-    "yeah",
-    "yep",
-    "sure",
-    "actually",
-    "btw",
-    "there",
-];
-
-const TAILS: &[&str] = &[
-    "please",
-    "pls",
-    "plz",
-    "thank you very much",
-    "thank you so much",
-    "thanks a lot",
-    "thank you",
-    "thanks",
-    "thx",
-    "ty",
-    "cheers",
-    "for me",
-    "for us",
-    "if you can",
-    "if you could",
-    "if you don't mind",
-    "if you please",
-    "if possible",
-    "when you can",
-    "when you get a chance",
-    "when you have time",
-    "when you have a minute",
-    "right now",
-    "now",
-    "immediately",
-    "asap",
-    "quickly",
-    "will you",
-    "would you",
-    "can you",
-    "could you",
-    "ok",
-    "okay",
-    "buddy",
-    "mate",
-    "my friend",
-    "?",
-    "!",
-    ":)",
-    ":-)",
-    ";)",
-    ":d",
-    "🙂",
-    "😊",
-    "🙏",
-];
-
-/// Tails that may as well be an argument of a command, so they are left on one unless a comma sets them off.
-const ARGUABLE: &[&str] = &["now", "quickly", "ok", "okay", "immediately", "asap", "cheers", "ty", "buddy", "mate"];
-
 /// Skips address and politeness. At least one word is left where any was said.
 pub(crate) fn lead(said: &Utterance, names: &[String]) -> Lead {
     let hi = said.len();
@@ -206,28 +46,28 @@ pub(crate) fn lead(said: &Utterance, names: &[String]) -> Lead {
         let lo = lead.lo;
         let step = |phrases: &[&str]| phrases.iter().find_map(|phrase| said.starts(lo, hi, phrase));
         let ends_clause = |length: &usize| said.tokens[lo + length - 1].closes.is_some();
-        let set_off = || step(POLITE_CONDITIONS).or_else(|| step(URGENCY)).filter(ends_clause);
+        let set_off = || step(&POLITE_CONDITIONS).or_else(|| step(&URGENCY)).filter(ends_clause);
         let length = if let Some(length) = set_off() {
             length
         } else if guard::delays(said, lo, hi) {
             // "Next week …" is no "next, …".
             return lead;
-        } else if let Some(length) = step(MINDING) {
+        } else if let Some(length) = step(&MINDING) {
             (lead.requested, lead.gerund) = (true, true);
             length
-        } else if let Some(length) = step(WISHES) {
+        } else if let Some(length) = step(&WISHES) {
             lead.wished = true;
             length
-        } else if let Some(length) = step(REQUESTS) {
+        } else if let Some(length) = step(&REQUESTS) {
             lead.requested = true;
             length
-        } else if let Some(length) = step(GREETINGS) {
+        } else if let Some(length) = step(&GREETINGS) {
             lead.greeted = true;
             length
-        } else if let Some(length) = step(THANKING) {
+        } else if let Some(length) = step(&THANKING) {
             lead.thanked = true;
             length
-        } else if let Some(length) = step(FILLERS) {
+        } else if let Some(length) = step(&FILLERS) {
             length
         } else if names.iter().any(|name| name == said.word(lo)) || is_dash(said.word(lo)) {
             1
@@ -243,8 +83,6 @@ pub(crate) fn lead(said: &Utterance, names: &[String]) -> Lead {
 
 /// What is told, without what only leads it in: "by the way the gate is open".
 pub(crate) fn without_fillers(text: &str) -> &str {
-    const LEADING: &[&str] =
-        &["by the way", "btw", "one more thing", "also", "well", "so", "ok", "okay", "oh", "um", "uh", "hmm"];
     let said = Utterance::read(text);
     let (mut lo, hi) = (0, said.len());
     while let Some(length) = LEADING.iter().find_map(|filler| said.starts(lo, hi, filler))

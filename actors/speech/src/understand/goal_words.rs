@@ -1,5 +1,12 @@
 //! What people say of goals: that one is given, that one is given up, or which there are.
 
+use crate::word_list::word_lists;
+
+word_lists! {
+    "goal_words.txt";
+    QUESTIONS = "questions";
+}
+
 /// Which goal is to be given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenUp {
@@ -82,20 +89,6 @@ pub fn given_up(text: &str) -> Option<GivenUp> {
 }
 
 pub fn asked_for(text: &str) -> bool {
-    const QUESTIONS: [&str; 12] = [
-        "what is your goal",
-        "what's your goal",
-        "what are your goals",
-        "what goal do you have",
-        "what goals do you have",
-        "what are you working on",
-        "do you have any goals",
-        "do you have a goal",
-        "have you got a goal",
-        "have you any goals",
-        "which goals do you have",
-        "any goals",
-    ];
     let lower = text.to_lowercase();
     let asked = lower.trim().trim_end_matches(['?', '!', '.', ' ']);
     QUESTIONS.iter().any(|question| asked == *question || asked == format!("{question} now"))

@@ -20,6 +20,12 @@ use crate::understand::understanding::{Partial, QuestionKind, Step, Understandin
 use crate::word::inflection;
 use crate::word::lexicon::{self, NOISE, terms};
 use crate::word::tokens::Utterance;
+use crate::word_list::word_lists;
+
+word_lists! {
+    "grammar.txt";
+    FOR_WORDS = "for words";
+}
 
 /// A tool whose speech can't be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -381,24 +387,6 @@ impl Tool {
 /// A deed that is asked for in the form of a question ("could you wash the car?"). Verbs that ask for words are left to
 /// memory.
 fn beyond_tools(said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
-    const FOR_WORDS: &[&str] = &[
-        "ask",
-        "check",
-        "compare",
-        "count",
-        "do",
-        "explain",
-        "give",
-        "go",
-        "look",
-        "reply",
-        "say",
-        "summarise",
-        "summarize",
-        "take",
-        "teach",
-        "tell",
-    ];
     let lo = lead.lo;
     let is_deed = lead.requested && lexicon::is_imperative(said, lo) && !FOR_WORDS.contains(&said.word(lo));
     is_deed.then(|| without_tool(said.span(lo, ends.plain)))

@@ -4,132 +4,19 @@
 //! begins a complement; a preposition or an adjective makes no sentence ("results from yesterday", "lights off").
 
 use crate::word::tokens::Utterance;
+use crate::word_list::word_lists;
 
-/// Verbs of many things and people.
-const VERBS: &[&str] = &[
-    "happen", "sleep", "flicker", "fail", "break", "work", "need", "like", "love", "live", "come", "go", "take",
-    "cost", "eat", "grow", "make", "seem", "belong", "want", "hate", "have", "mean", "prefer", "arrive", "leave",
-    "use", "contain", "last", "begin", "stay", "tend", "look", "feel", "fly", "sing", "hurt", "help", "hang", "sit",
-    "stand", "matter", "depend", "require", "consist", "become", "keep", "give", "bring", "cause", "drink", "learn",
-    "move", "remain", "smell", "taste", "wear",
-];
-
-/// Words behind a verb: the beginning of what it takes.
-const COMPLEMENTS: &[&str] = &[
-    "on", "at", "in", "every", "when", "because", "too", "very", "only", "always", "well", "by", "a", "an", "the",
-    "after", "before", "during", "from", "to", "with", "without", "like", "my", "our", "your", "their", "if", "all",
-    "each", "best", "better", "faster", "slowly", "quickly", "here", "there", "today", "often", "never", "more",
-    "less",
-];
-
-/// Words that stand behind a noun and aren't its verb.
-const NO_VERBS: &[&str] = &[
-    "off",
-    "on",
-    "up",
-    "down",
-    "in",
-    "out",
-    "of",
-    "for",
-    "from",
-    "to",
-    "at",
-    "by",
-    "with",
-    "without",
-    "near",
-    "about",
-    "and",
-    "or",
-    "but",
-    "please",
-    "now",
-    "then",
-    "than",
-    "that",
-    "which",
-    "who",
-    "not",
-    "no",
-    "due",
-    "bigger",
-    "smaller",
-    "older",
-    "newer",
-    "larger",
-    "open",
-    "only",
-    "too",
-    "again",
-    "back",
-    "away",
-    "over",
-    "under",
-    "between",
-    "here",
-    "there",
-    "today",
-    "tomorrow",
-    "yesterday",
-    "first",
-    "last",
-    "next",
-    "all",
-    "the",
-    "a",
-    "an",
-    "my",
-    "your",
-    "our",
-    "his",
-    "her",
-    "their",
-    "i",
-    "we",
-    "you",
-    "he",
-    "she",
-    "it",
-    "they",
-    "as",
-    "like",
-    "is",
-    "was",
-    "full",
-];
-
-/// Words that end like a plural and are none.
-const NO_PLURALS: &[&str] = &[
-    "always",
-    "sometimes",
-    "perhaps",
-    "besides",
-    "does",
-    "whats",
-    "whos",
-    "hows",
-    "wheres",
-    "lets",
-    "thanks",
-    "towards",
-    "afterwards",
-    "yours",
-    "theirs",
-    "ours",
-    "hers",
-    "unless",
-    "whereas",
-    "says",
-    "looks",
-    "seems",
-    "sounds",
-    "means",
-    "tests",
-    "lists",
-    "shows",
-    "runs",
-];
+word_lists! {
+    "plural_statement.txt";
+    /// Verbs of many things and people.
+    VERBS = "verbs";
+    /// Words behind a verb: the beginning of what it takes.
+    COMPLEMENTS = "complements";
+    /// Words that stand behind a noun and aren't its verb.
+    NO_VERBS = "no verbs";
+    /// Words that end like a plural and are none.
+    NO_PLURALS = "no plurals";
+}
 
 /// Whether it tells something of many.
 pub(crate) fn is_of_many(said: &Utterance, lo: usize) -> bool {

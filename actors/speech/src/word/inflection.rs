@@ -1,71 +1,24 @@
 //! The forms of an English verb, to recognise "did you write", "if you ran", "after deleting".
 
-/// Irregular verbs: base, past, participle.
-const IRREGULAR: [(&str, &str, &str); 58] = [
-    ("begin", "began", "begun"),
-    ("bring", "brought", "brought"),
-    ("build", "built", "built"),
-    ("buy", "bought", "bought"),
-    ("catch", "caught", "caught"),
-    ("choose", "chose", "chosen"),
-    ("cut", "cut", "cut"),
-    ("do", "did", "done"),
-    ("draw", "drew", "drawn"),
-    ("drive", "drove", "driven"),
-    ("find", "found", "found"),
-    ("forget", "forgot", "forgotten"),
-    ("get", "got", "gotten"),
-    ("give", "gave", "given"),
-    ("go", "went", "gone"),
-    ("hide", "hid", "hidden"),
-    ("hold", "held", "held"),
-    ("keep", "kept", "kept"),
-    ("leave", "left", "left"),
-    ("let", "let", "let"),
-    ("make", "made", "made"),
-    ("overwrite", "overwrote", "overwritten"),
-    ("put", "put", "put"),
-    ("read", "read", "read"),
-    ("ring", "rang", "rung"),
-    ("run", "ran", "run"),
-    ("say", "said", "said"),
-    ("see", "saw", "seen"),
-    ("seek", "sought", "sought"),
-    ("send", "sent", "sent"),
-    ("set", "set", "set"),
-    ("show", "showed", "shown"),
-    ("shut", "shut", "shut"),
-    ("sing", "sang", "sung"),
-    ("sleep", "slept", "slept"),
-    ("speak", "spoke", "spoken"),
-    ("spin", "spun", "spun"),
-    ("take", "took", "taken"),
-    ("tell", "told", "told"),
-    ("think", "thought", "thought"),
-    ("throw", "threw", "thrown"),
-    ("undo", "undid", "undone"),
-    ("wake", "woke", "woken"),
-    ("write", "wrote", "written"),
-    ("break", "broke", "broken"),
-    ("come", "came", "come"),
-    ("drink", "drank", "drunk"),
-    ("eat", "ate", "eaten"),
-    ("feed", "fed", "fed"),
-    ("lend", "lent", "lent"),
-    ("lose", "lost", "lost"),
-    ("meet", "met", "met"),
-    ("pay", "paid", "paid"),
-    ("sell", "sold", "sold"),
-    ("spend", "spent", "spent"),
-    ("teach", "taught", "taught"),
-    ("wear", "wore", "worn"),
-    ("win", "won", "won"),
-];
+use std::sync::LazyLock;
+
+use crate::word_list::word_lists;
+
+word_lists! {
+    "irregular_verbs.txt";
+    LINES = "irregular verbs";
+}
+
+/// Irregular verbs: base, past and participle.
+static IRREGULAR: LazyLock<Vec<[&str; 3]>> = LazyLock::new(|| {
+    let forms = LINES.iter().map(|line| line.split(' ').collect::<Vec<_>>());
+    forms.filter_map(|forms| forms.try_into().ok()).collect()
+});
 
 /// The base of an irregular past or participle; other words as they are.
 pub(crate) fn base(word: &str) -> &str {
-    let known = IRREGULAR.iter().find(|(_, past, participle)| *past == word || *participle == word);
-    known.map_or(word, |(base, ..)| base)
+    let known = IRREGULAR.iter().find(|[_, past, participle]| *past == word || *participle == word);
+    known.map_or(word, |[base, ..]| base)
 }
 
 /// All forms of a verb, the base first. Of a verb of several words ("look at") the first is inflected. Recognises, so it
@@ -91,7 +44,7 @@ pub(crate) fn forms(verb: &str) -> Vec<String> {
             }
         }
     }
-    if let Some((_, past, participle)) = IRREGULAR.iter().find(|(base, ..)| *base == head) {
+    if let Some([_, past, participle]) = IRREGULAR.iter().find(|[base, ..]| *base == head) {
         heads.extend([(*past).to_owned(), (*participle).to_owned()]);
     }
     if tail.is_empty() { heads } else { heads.into_iter().map(|form| format!("{form} {tail}")).collect() }
@@ -100,6 +53,12 @@ pub(crate) fn forms(verb: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_line_has_three_forms() {
+        assert_eq!(IRREGULAR.len(), LINES.len());
+        assert!(IRREGULAR.len() > 50);
+    }
 
     #[test]
     fn regular_and_irregular_verbs_have_their_forms() {

@@ -1,5 +1,13 @@
 //! An utterance as words with their places, so that parameters are cut from the original text, byte for byte.
 
+use crate::word_list::word_lists;
+
+word_lists! {
+    "tokens.txt";
+    /// Contracted question words, split so that patterns need only the long form.
+    CONTRACTED = "contracted";
+}
+
 /// Longest word that is compared with the grammar, in bytes; beyond it a word is only content.
 const WORD_BYTES: usize = 64;
 
@@ -23,10 +31,6 @@ pub(crate) struct Utterance<'t> {
     pub text: &'t str,
     pub tokens: Vec<Token>,
 }
-
-/// Contracted question words, split so that patterns need only the long form.
-const CONTRACTED: &[&str] =
-    &["what's", "where's", "who's", "how's", "when's", "that's", "whats", "wheres", "whos", "hows", "whens", "here's"];
 
 /// What is typed for short or in haste. Parameters are cut from the text, so these change no content.
 const SHORTHAND: &[(&str, &str)] = &[("u", "you"), ("ur", "your"), ("abt", "about"), ("teh", "the"), ("wat", "what")];
