@@ -40,6 +40,8 @@ pub(crate) enum Asked {
         #[serde(default)]
         span: Option<String>,
     },
+    /// Why the newest act was done, or refused.
+    WhyNewest,
     /// What was recalled so far of a question; what is looked up next may revise it.
     Since {
         #[serde(flatten)]

@@ -36,6 +36,18 @@ impl Worded {
     }
 }
 
+impl Worded {
+    /// Says how many moments were looked through, where there may be older ones.
+    fn of_newest(mut self, found: &Json) -> Self {
+        let looked_through = found["results"].as_array().map_or(0, Vec::len);
+        if looked_through >= SPANNED {
+            let more = format!("\n(From the last {looked_through} moments; more: `maxim memory recall`.)");
+            self.text.push_str(&more);
+        }
+        self
+    }
+}
+
 impl From<(answer::Reply, Vec<Evidence>)> for Worded {
     fn from((reply, evidence): (answer::Reply, Vec<Evidence>)) -> Self {
         Self::of(reply, &evidence)
@@ -99,16 +111,14 @@ pub(crate) fn worded(
             let concepts: Vec<ConceptShown> = serde_json::from_value(found).unwrap_or_default();
             Worded::bare(answer::concepts(topic, &concepts))
         }
+        Asked::WhyNewest => {
+            let evidence = evidence(found, view);
+            Worded::of(answer::newest(&evidence, zone), &evidence).of_newest(found)
+        }
         Asked::Happened { tool, topic, span } => {
             let evidence = evidence(found, view);
             let reply = answer::happened(tool.as_deref(), topic, span.as_deref(), &evidence, zone);
-            let looked_through = found["results"].as_array().map_or(0, Vec::len);
-            let mut worded = Worded::of(reply, &evidence);
-            if looked_through >= SPANNED {
-                let more = format!("\n(From the last {looked_through} moments; more: `maxim memory recall`.)");
-                worded.text.push_str(&more);
-            }
-            worded
+            Worded::of(reply, &evidence).of_newest(found)
         }
         Asked::Predict { topic } => {
             let predicted: Option<OutcomesPredicted> = serde_json::from_value(found.clone()).ok();

@@ -243,13 +243,10 @@ fn question(
             inquire("predict_outcome", params, Some(Asked::Predict { topic }), true)
         }
         QuestionKind::Why if let Some(step) = grounds::looked_up(grounds) => past(step, true),
-        QuestionKind::Why => {
-            let asked = Asked::Happened { tool: None, topic: String::new(), span: None };
-            Plan {
-                say: Some("What led to it, step by step: `maxim why`.".into()),
-                ..inquire("memory_recall", json!({ "limit": SPANNED }), Some(asked), true)
-            }
-        }
+        QuestionKind::Why => Plan {
+            say: Some("What led to it, step by step: `maxim why`.".into()),
+            ..inquire("memory_recall", json!({ "limit": SPANNED }), Some(Asked::WhyNewest), true)
+        },
         QuestionKind::WhyDid { topic, refused } => {
             let params = json!({ "query": topic, "limit": SPANNED });
             inquire("memory_recall", params, Some(Asked::WhyDid { topic, refused }), true)

@@ -69,14 +69,20 @@ impl Evidence {
         (is_rule || matches!(result, "asked" | "blocked" | "denied" | "stopped")).then_some(result)
     }
 
+    /// Nothing tells how an act ended: it may have been done.
+    pub(crate) fn is_open(&self) -> bool {
+        let is_told = self.result.as_deref().is_some_and(|result| !result.contains(NOT_KNOWN));
+        self.success.is_none() && !is_told
+    }
+
     /// How an act ended, in a few words.
     pub fn end(&self) -> &'static str {
         match (self.success, self.result.as_deref()) {
             (Some(true), _) => "it worked",
             (Some(false), _) => "it failed",
             _ if self.undone().is_some() => "not done",
-            (None, Some(result)) if !result.contains(NOT_KNOWN) => "done",
-            (None, _) => "I don't know how it ended",
+            _ if self.is_open() => "I don't know how it ended",
+            (None, _) => "done",
         }
     }
 }

@@ -14,7 +14,9 @@ pub use evidence::{Evidence, Origin, STRANGER};
 pub use knowledge::{concepts, known, prompt_line};
 pub use memory::{Expectation, Reply, UNKNOWN, bears_on, best, covers_all, expected, is_alike, recalled, split};
 pub use outcome::{of_result, outcome};
-pub use past::{DEEDS, Often, beside, events, first_done, grounds, happened, how_often, how_often_told, tellings, why};
+pub use past::{
+    DEEDS, Often, beside, events, first_done, grounds, happened, how_often, how_often_told, newest, tellings, why,
+};
 pub use places::usually;
 pub use verdict::{
     Question, Refusal, approval_needed, denied, doubted, held, refused, remembered, small_talk, stopped, unknown, which,

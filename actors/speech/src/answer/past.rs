@@ -12,6 +12,9 @@ use crate::word::lexicon::terms;
 /// Deeds, tellings or events that are told of a span of time.
 pub const DEEDS: usize = 8;
 
+/// Where an answer to "why" leads on.
+const MORE: &str = "Step by step: `maxim why`.";
+
 /// What a person told or asked (`did` is the word), in the order in which it was said. `span` says in words when that was.
 pub fn tellings(
     place: Place,
@@ -60,18 +63,39 @@ pub fn why(topic: &str, refused: bool, evidence: &[Evidence], zone: &TimeZone) -
     }
     let deed = deed?;
     let Origin::Did { tool } = &deed.origin else { return None };
+    let when = deed.at.map_or(String::new(), |at| format!(" on {}", date_and_time(at, zone)));
+    let said = deed.text.trim();
+    if let Some(reason) = deed.undone() {
+        let reason = reason.trim_end_matches('.');
+        return Some(format!(
+            "I didn't. At “{said}”{when} I wanted to use {tool}, and it wasn't done ({reason}). {MORE}"
+        ));
+    }
     let end = match (deed.success, &deed.result) {
         (Some(false), Some(result)) => format!(" It failed: {}.", result.trim().trim_end_matches('.')),
         (Some(false), None) => " It failed.".to_owned(),
+        _ if deed.is_open() => " I don't know how it ended.".to_owned(),
         _ => String::new(),
     };
     let lead = match (refused, deed.success) {
-        (true, Some(false)) => "I tried.".to_owned(),
-        (true, _) => "But I did.".to_owned(),
-        (false, _) => "Because of what was said.".to_owned(),
+        (true, Some(false)) => "I tried.",
+        (true, None) if deed.is_open() => "I tried.",
+        (true, _) => "But I did.",
+        (false, _) => "Because of what was said.",
     };
-    let when = deed.at.map_or(String::new(), |at| format!(" on {}", date_and_time(at, zone)));
-    Some(format!("{lead} At “{}”{when} I used {tool}.{end} Step by step: `maxim why`.", deed.text.trim()))
+    Some(format!("{lead} At “{said}”{when} I used {tool}.{end} {MORE}"))
+}
+
+/// The newest act, be it done or refused: what a bare "why?" is about.
+pub fn newest(evidence: &[Evidence], zone: &TimeZone) -> Reply {
+    let acts = evidence.iter().enumerate().filter_map(|(place, one)| match &one.origin {
+        Origin::Did { tool } => Some((place, one, tool)),
+        _ => None,
+    });
+    match acts.max_by_key(|(_, act, _)| act.at) {
+        Some((place, act, tool)) => Reply { text: deed(act, tool, zone), rests_on: vec![place], known: true },
+        None => happened(None, "", None, &[], zone),
+    }
 }
 
 /// What the agent did: the latest matching action with its result, or all of a span of time that nothing else narrows.
@@ -285,7 +309,6 @@ pub fn beside(
 
 /// What an answer rested on, and where there is more.
 pub fn grounds(found: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> String {
-    const MORE: &str = "Step by step: `maxim why`.";
     if found.is_empty() {
         return format!("What that rested on I don't remember any more. {MORE}");
     }
@@ -374,6 +397,36 @@ mod tests {
         assert!(text.contains("(I don't know how it ended)") && !text.contains("(done)"), "{text}");
         let done = act("2026-01-05T09:00:00Z", "a note of what came: all is well");
         assert_eq!(done.undone(), None);
+    }
+
+    #[test]
+    fn why_something_was_not_done_tells_the_refusal() {
+        let act = |text: &str, at: &str, success: Option<bool>, result: &str| Evidence {
+            origin: Origin::Did { tool: "bash".into() },
+            success,
+            result: Some(result.into()),
+            ..told(text, None, at)
+        };
+        let listed = act("list the files", "2026-01-05T08:00:00Z", Some(true), "notes.txt");
+        let blocked = act("run rm -rf /", "2026-01-05T09:00:00Z", None, "shell.recursive-delete: it deletes all.");
+        let all = [listed.clone(), blocked.clone()];
+        let refusal = "I didn't. At “run rm -rf /” on 2026-01-05 at 09:00 I wanted to use bash, and it wasn't done \
+                       (shell.recursive-delete: it deletes all). Step by step: `maxim why`.";
+        for refused in [true, false] {
+            assert_eq!(why("run rm -rf /", refused, &all, &TimeZone::UTC).as_deref(), Some(refusal));
+        }
+        let did = why("list the files", true, &all, &TimeZone::UTC).unwrap_or_default();
+        assert!(did.starts_with("But I did."), "{did}");
+        let open = act("run make", "2026-01-05T10:00:00Z", None, "it was cut; whether it happened is not known");
+        let tried = why("run make", true, &[open], &TimeZone::UTC).unwrap_or_default();
+        assert!(tried.starts_with("I tried.") && tried.contains("I don't know how it ended."), "{tried}");
+        let newest_of = |all: &[Evidence]| newest(all, &TimeZone::UTC);
+        let refusal = newest_of(&all);
+        assert!(refusal.text.contains("It wasn't done (shell.recursive-delete"), "{}", refusal.text);
+        assert_eq!(refusal.rests_on, [1]);
+        let later = Evidence { at: "2026-01-05T11:00:00Z".parse().ok(), ..listed };
+        assert_eq!(newest_of(&[blocked, later]).rests_on, [1], "what was done after it is newer");
+        assert!(!newest_of(&[]).known);
     }
 
     #[test]
