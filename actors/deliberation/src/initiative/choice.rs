@@ -1,4 +1,4 @@
-//! Which act to do when nobody wants anything: a law without state, time or chance of its own.
+//! Which act to do unasked: a law without state, time or chance of its own.
 //!
 //! An option is worth q = v + b − φ f + ω d. v is what experience expects, (2V − 1)·c with value V and confidence c of the
 //! nucleus accumbens. b is curiosity, by discounted UCB (Garivier & Moulines 2011, the bonus of UCB1 of Auer, Cesa-Bianchi &
@@ -15,21 +15,21 @@ use maxim_bus::signals::recall::OutcomesPredicted;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// Acts whose counts are kept, at most; those that were an option the least go first.
+/// Acts with counts, at most. Those that were an option the least often go first.
 const MOST: usize = 256;
 
 /// How much each reason counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActLaw {
-    /// β: what the newness of an act that was never tried is worth; 0 or more. Default 0.2.
+    /// β: worth of an act that was never tried; 0 or more. Default 0.2.
     pub novelty: f64,
-    /// γ: what a choice weighs at the next one, 0 to 1. Default 0.98: the last 50 count.
+    /// γ: weight of a choice at the next one, 0 to 1. Default 0.98: the last 50 count.
     pub memory: f64,
-    /// φ: how much fear counts; 0 or more. Default 0.5.
+    /// φ: weight of fear; 0 or more. Default 0.5.
     pub fear: f64,
-    /// ω: how much a need counts; 0 or more. Default 0.5.
+    /// ω: weight of a need; 0 or more. Default 0.5.
     pub need: f64,
-    /// τ: how much chance there is; 0 takes the best. Default 0.1.
+    /// τ: amount of chance; 0 takes the best. Default 0.1.
     pub temperature: f64,
 }
 
@@ -39,7 +39,7 @@ impl Default for ActLaw {
     }
 }
 
-/// How often an act was an option and how often it was chosen; what is older weighs less.
+/// How often an act was an option and how often it was chosen. Older choices weigh less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Counts {
     offered: f64,
@@ -51,7 +51,7 @@ struct Counts {
 pub struct TriedActs(BTreeMap<String, Counts>);
 
 impl TriedActs {
-    /// A choice among these was made.
+    /// Counts a choice among these acts.
     pub fn chose(&mut self, among: &[String], chosen: Option<&str>, memory: f64) {
         for key in among {
             let counts = self.0.entry(key.clone()).or_default();
@@ -69,7 +69,7 @@ impl TriedActs {
     }
 }
 
-/// What names an act: the tool with what it is done with.
+/// The name of an act: the tool with its parameters.
 pub fn key_of(tool: &str, params: &Json) -> String {
     match params.as_object() {
         Some(fields) if !fields.is_empty() => format!("{tool} {params}"),
@@ -77,7 +77,7 @@ pub fn key_of(tool: &str, params: &Json) -> String {
     }
 }
 
-/// What experience expects.
+/// The expectation of experience.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     value: f64,
@@ -92,7 +92,7 @@ impl From<&OutcomesPredicted> for Expected {
     }
 }
 
-/// An act that is considered.
+/// An act under consideration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Considered {
     pub tool: String,
@@ -122,7 +122,7 @@ impl Considered {
             .then(|| "the gate would ask (fear.learned)".to_owned())
     }
 
-    /// With all that speaks for and against it; what nobody told counts as nothing.
+    /// The act with its reasons. A missing answer counts as nothing.
     pub fn weighed(&self, tried: &TriedActs, law: &ActLaw) -> ActOption {
         let known = self.expected.filter(|expected| expected.known);
         let value = known.map_or(0.0, |expected| (2.0 * expected.value - 1.0) * expected.confidence);
@@ -145,8 +145,8 @@ impl Considered {
     }
 }
 
-/// Gives each option its chance, and the one that a draw from [0, 1) falls on; none is to do nothing. The last number is the
-/// chance of that.
+/// Gives each option its chance, and the option that a draw from [0, 1) falls on; `None` is to do nothing. The last number is
+/// the chance of doing nothing.
 pub fn choose(options: &mut [ActOption], law: &ActLaw, draw: f64) -> (Option<usize>, f64) {
     let open = |option: &ActOption| option.barred.is_none();
     let best = options.iter().filter(|option| open(option)).map(|option| option.score).fold(0.0, f64::max);

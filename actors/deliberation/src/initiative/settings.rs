@@ -1,20 +1,20 @@
-//! How acting unasked is set up.
+//! Settings of unasked acts.
 
 use jiff::SignedDuration;
 
 use super::choice::ActLaw;
 use maxim_tools::{Door, ToolRegistry, ToolSpec};
 
-/// How acting unasked is set up.
+/// Settings of unasked acts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActingSettings {
-    /// Whether anything is done unasked. Default true; without a tool that says it may, nothing is.
+    /// Whether anything is done unasked. Default true. Only tools that allow it are used so.
     pub on: bool,
-    /// From one choice to the next, at least. Default 5 s.
+    /// Shortest time between two choices. Default 5 s.
     pub every: SignedDuration,
     /// Options that are weighed at once, 1 or more. Default 8.
     pub options: usize,
-    /// What was refused isn't tried again for this long. Default 1 h.
+    /// A refused act isn't tried again for this long. Default 1 h.
     pub refused: SignedDuration,
     pub law: ActLaw,
 }

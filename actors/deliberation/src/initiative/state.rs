@@ -1,7 +1,7 @@
-//! What habit knows of its own acting, when nobody wants anything: what it weighs, what it chose, what it tried and was refused.
+//! The state of unasked acts: the options being weighed, the choice, and the counts and refusals so far.
 //!
-//! Law: where nothing was worth it among the same things, it looks again later and later; what was refused is left alone for a
-//! while. What is done with it is in `opportunities.rs`.
+//! Law: while nothing among the same things is worth an act, the pauses grow. A refused act is left alone for a
+//! while. `turns/opportunity.rs` asks and acts.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,31 @@ use maxim_bus::MessageId;
 use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::acting::{ActChosen, ActOption};
 use maxim_bus::signals::introspection::VerdictForeseen;
+use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::scene::Pose;
 use serde::{Deserialize, Serialize};
 
-use super::choice::{Considered, Expected, TriedActs, key_of};
+use super::choice::{ActLaw, Considered, Expected, TriedActs, choose, key_of};
 use maxim_tools::ToolSpec;
 
-/// How often the pace is halved, at most, where nothing was worth it.
+/// The pace is halved at most so often.
 const PATIENCE: u32 = 6;
-/// Acts whose refusal is kept in mind.
+/// Refused acts that are remembered.
 const REFUSED: usize = 64;
-/// The need that energy is left for.
+/// The need for energy.
 const ENERGY: &str = "energy";
 
-/// What is weighed at present.
+/// The options being weighed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pondering {
     pub(crate) due: Timestamp,
     pub(crate) things: Vec<String>,
     pub(crate) options: Vec<Considered>,
-    /// Questions that are out, with the option that they are about.
+    /// Open questions, each with the option that it is about.
     pub(crate) questions: BTreeMap<MessageId, usize>,
 }
 
-/// What was chosen; done when its turn comes.
+/// The chosen act. It is done when its turn comes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Chosen {
     pub(crate) turn: MessageId,
@@ -41,7 +42,7 @@ pub struct Chosen {
     pub(crate) act: ActChosen,
 }
 
-/// After a stop, nothing is done unasked before a person has both reset and resumed.
+/// After a stop, nothing is done unasked until a person has both reset and resumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Halt {
     #[default]
@@ -50,7 +51,7 @@ pub enum Halt {
     Reset,
 }
 
-/// What habit knows of its own acting.
+/// The state of unasked acts.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Acting {
@@ -58,18 +59,18 @@ pub struct Acting {
     pub(crate) refused: BTreeMap<String, Timestamp>,
     pub(crate) pondering: Option<Pondering>,
     pub(crate) chosen: Option<Chosen>,
-    /// When a choice was made last, and among which things.
+    /// The time of the last choice, and the things at that time.
     pub(crate) last: Option<Timestamp>,
     pub(crate) among: Vec<String>,
     /// How often in a row nothing was chosen among them.
     pub(crate) idle: u32,
-    /// What of energy is left, 0 to 1.
+    /// The energy left, 0 to 1.
     pub(crate) energy: Option<f64>,
     pub(crate) asleep: bool,
     pub(crate) halt: Halt,
 }
 
-/// What was told of an option.
+/// An answer about an option.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     Expected(Expected),
@@ -83,7 +84,7 @@ pub enum ActingEvent {
         question: MessageId,
         answer: Answer,
     },
-    /// A choice was made among these acts. `memory` is the law's, so that a replay counts as it was counted.
+    /// A choice was made among these acts. `memory` is the law's, so that a replay counts alike.
     Settled {
         keys: Vec<String>,
         things: Vec<String>,
@@ -91,7 +92,7 @@ pub enum ActingEvent {
         at: Timestamp,
         memory: f64,
     },
-    /// What was chosen is begun, or given up.
+    /// The chosen act is begun or given up.
     Taken,
     Refused {
         key: String,
@@ -131,12 +132,12 @@ impl Acting {
         }
     }
 
-    /// When what is weighed must be settled.
+    /// The time at which the choice must be settled.
     pub(crate) fn due(&self) -> Option<Timestamp> {
         self.pondering.as_ref().map(|pondering| pondering.due)
     }
 
-    /// Too soon for another choice: what was found not worth it is looked at again later and later.
+    /// Whether it is too soon for another choice. Each choice of nothing makes the pause longer.
     pub(crate) fn rests(&self, things: &[String], every: SignedDuration, now: Timestamp) -> bool {
         let pauses = if self.among == things { 2_i32.pow(self.idle) } else { 1 };
         self.last.is_some_and(|last| now < last.later(every * pauses))
@@ -151,7 +152,7 @@ impl Acting {
         need.filter(|need| need.is_finite()).map_or(0.0, |need| need.clamp(0.0, 1.0))
     }
 
-    /// What can be done with what is here, the most salient thing first.
+    /// The possible acts with the things around, the most salient thing first.
     pub(crate) fn options(
         &self,
         tools: &[ToolSpec],
@@ -173,6 +174,41 @@ impl Acting {
             }
         }
         options
+    }
+}
+
+/// A choice among the options that were weighed.
+pub(crate) struct Choice {
+    pub options: Vec<ActOption>,
+    /// Names of the options that could be chosen.
+    pub keys: Vec<String>,
+    /// The place of the chosen option. `None`: nothing is done.
+    pub chosen: Option<usize>,
+    /// The chance of doing nothing.
+    pub nothing: f64,
+}
+
+impl Halt {
+    /// After this request.
+    pub(crate) fn after(self, request: &PreemptionRequested) -> Self {
+        match (request, self) {
+            (PreemptionRequested::Stop(_), _) => Self::Latched,
+            (PreemptionRequested::Reset { .. }, Self::Latched) => Self::Reset,
+            (PreemptionRequested::Resume { .. }, Self::Reset) => Self::None,
+            (_, halt) => halt,
+        }
+    }
+}
+
+impl Acting {
+    /// Weighs the options, and takes the one that a draw from [0, 1) falls on.
+    pub(crate) fn choose(&self, pondering: &Pondering, law: &ActLaw, draw: f64) -> Choice {
+        let mut options: Vec<ActOption> =
+            pondering.options.iter().map(|option| option.weighed(&self.tried, law)).collect();
+        let (chosen, nothing) = choose(&mut options, law, draw);
+        let open = options.iter().filter(|option| option.barred.is_none());
+        let keys = open.map(|option| key_of(&option.tool, &option.params)).collect();
+        Choice { options, keys, chosen, nothing }
     }
 }
 
@@ -200,7 +236,24 @@ impl Chosen {
 
 #[cfg(test)]
 mod tests {
+    use maxim_bus::latch::StopDetail;
+
     use super::*;
+
+    #[test]
+    fn only_a_reset_and_then_a_resume_end_a_halt() {
+        let by = || "anna".to_owned();
+        let stop = PreemptionRequested::Stop(StopDetail { reason: "enough".into(), by: by(), at: None });
+        let reset = PreemptionRequested::Reset { by: by() };
+        let resume = PreemptionRequested::Resume { by: by() };
+        let halted = Halt::None.after(&stop);
+        assert_eq!(halted, Halt::Latched);
+        assert_eq!(halted.after(&resume), Halt::Latched, "not without a reset");
+        assert_eq!(halted.after(&reset), Halt::Reset);
+        assert_eq!(halted.after(&reset).after(&resume), Halt::None);
+        assert_eq!(halted.after(&reset).after(&stop), Halt::Latched);
+        assert_eq!(Halt::None.after(&reset), Halt::None);
+    }
 
     #[test]
     fn where_nothing_was_worth_it_it_looks_again_later_and_later() {

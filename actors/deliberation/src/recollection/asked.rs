@@ -1,9 +1,9 @@
-//! A look-up, and the question that it is for.
+//! A look-up in memory, and the question behind it.
 
 use jiff::Timestamp;
 use maxim_speech::Place;
 use maxim_speech::question::wanted::Wanted;
-use maxim_speech::time::spans::Named;
+use maxim_speech::time::spans::NamedSpan;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -17,56 +17,56 @@ use super::neighbours::Beside;
 pub(crate) struct StepWanted {
     pub tool: String,
     pub params: Json,
-    /// How the answer to a question is worded: the topic and the question's words.
+    /// The question behind the step. It decides how the answer is worded.
     pub question: Option<Asked>,
 }
 
-/// What a question was about.
+/// A question, with its look-ups so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Asked {
     Recall(Wanted),
-    /// What was asked of a span, and isn't answered by what was told in it.
+    /// A question about a span of time, which nothing told in that span answers.
     Wider(Wanted),
     Deeds(Deeds),
     Counting(Counting),
     Events(Events),
     Beside(Beside),
-    /// What the last answer rested on.
+    /// The grounds of the last answer.
     Grounds(Recounting),
     Happened {
         tool: Option<String>,
         topic: String,
-        /// When, in words.
+        /// The span in words.
         #[serde(default)]
         span: Option<String>,
     },
     /// Why the newest act was done, or refused.
     WhyNewest,
-    /// What was recalled so far of a question; what is looked up next may revise it.
+    /// The finds so far. The next look-up may correct them.
     Since {
         #[serde(flatten)]
         wanted: Wanted,
         found: Json,
-        /// When what answers best was told.
+        /// When the best answer was told.
         #[serde(default)]
         at: Option<Timestamp>,
-        /// How often it was looked for what was told next.
+        /// The number of look-ups for what was told next.
         #[serde(default)]
         looks: usize,
     },
-    /// What this person told or asked, by when, in which order or how often; looked through page by page.
+    /// What this person told or asked, by time, order or number. It is read page by page.
     Told {
         about: String,
         place: Place,
         #[serde(default)]
         asked: bool,
         span: Option<String>,
-        /// The look-up of the first page.
+        /// The parameters of the first page.
         within: Json,
         found: Json,
         pages: u32,
     },
-    /// Why something was done, or not.
+    /// Why something was or wasn't done.
     WhyDid {
         topic: String,
         refused: bool,
@@ -85,7 +85,7 @@ pub(super) fn recall(params: Json, question: Asked) -> StepWanted {
 }
 
 /// Parameters of a look-up: at most `limit` results, in a span of time where one is given.
-pub(crate) fn within(span: Option<&Named>, limit: usize) -> Json {
+pub(crate) fn within(span: Option<&NamedSpan>, limit: usize) -> Json {
     let mut params = json!({ "limit": limit });
     if let Some(span) = span {
         params["time_after"] = json!(span.after);

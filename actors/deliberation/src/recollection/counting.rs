@@ -1,10 +1,10 @@
-//! How often something was told, or told of: counted among what fits the words best.
+//! How often something was told, or told of: counted among the results that fit the words best.
 
 use std::cmp::Reverse;
 
 use maxim_bus::signals::recall::EpisodesCounted;
 use maxim_speech::answer::{self, Evidence, Often, Reply};
-use maxim_speech::time::spans::Named;
+use maxim_speech::time::spans::NamedSpan;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -13,16 +13,16 @@ use super::asked::{Asked, StepWanted, recall, within};
 use super::evidence::{episodes, evidence, is_mine};
 use super::search::PAGE;
 
-/// What is counted among the best results for its words.
+/// A count among the best results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counting {
     topic: String,
     told: bool,
-    span: Option<Named>,
+    span: Option<NamedSpan>,
 }
 
-/// How it is counted how often something was said or told of.
-pub(crate) fn counting(topic: &str, told: bool, span: Option<Named>) -> StepWanted {
+/// The look-up for such a count.
+pub(crate) fn counting(topic: &str, told: bool, span: Option<NamedSpan>) -> StepWanted {
     let mut params = within(span.as_ref(), PAGE);
     params["query"] = json!(topic);
     recall(params, Asked::Counting(Counting { topic: topic.to_owned(), told, span }))
@@ -34,7 +34,7 @@ impl Counting {
         let page = episodes(output);
         let mut found = evidence(output, view);
         found.retain(|one| answer::covers_all(&self.topic, &one.text));
-        // What fits best comes first: where the last doesn't fit, no more do.
+        // The best fit comes first. If the last one doesn't fit, no others do.
         let is_all = page.len() < PAGE || page.last().is_some_and(|last| !answer::covers_all(&self.topic, &last.text));
         if self.told {
             found.retain(|one| is_mine(one, view.asker));

@@ -1,13 +1,13 @@
-//! Deeds of the agent that are looked up by a tool's name.
+//! The agent's deeds, looked up by the name of a tool.
 //!
-//! Law: a tool whose name memory knows is asked for by its index, the newest or the oldest first, and counted there; a verb of the
-//! grammar comes after it.
+//! Law: a tool's name that memory knows is looked up in its index, from the newest or the oldest on, and counted there. A verb of
+//! the grammar comes after it.
 
 use maxim_bus::signals::recall::{EpisodesCounted, RecalledEpisode};
 use maxim_speech::Which;
 use maxim_speech::answer::{self, Evidence, Often, Origin, Reply};
 use maxim_speech::question::topic;
-use maxim_speech::time::spans::Named;
+use maxim_speech::time::spans::NamedSpan;
 use maxim_speech::word::lexicon::{is_vague, terms};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -17,36 +17,36 @@ use super::asked::{Asked, StepWanted, recall, within};
 use super::evidence::{episodes, evidence, joined};
 use super::search::{PAGE, PAGES};
 
-/// Deeds that are looked up by a tool's name.
+/// A look-up of deeds by the name of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deeds {
-    /// What may be a tool's name, with what else is asked of its use; the first is looked for.
+    /// Possible names of the tool, each with the rest of the topic. The first is tried now.
     tries: Vec<(String, String)>,
-    /// The one that memory knows; none while it is looked for, or where any tool is meant.
+    /// The name that memory knows. `None` while it is looked for, or if any tool is meant.
     tool: Option<String>,
     is_found: bool,
-    /// What bears on the words was more than a page: all uses are looked through in their order.
+    /// The fitting deeds filled more than a page, so all uses are read in their order.
     #[serde(default)]
     in_order: bool,
-    /// What else is asked of its use.
+    /// The topic without the tool's name.
     about: String,
     topic: String,
     which: Which,
     success: Option<bool>,
-    span: Option<Named>,
+    span: Option<NamedSpan>,
     found: Json,
     pages: u32,
-    /// What is looked up where memory knows no such tool.
+    /// The look-up if memory knows no such tool.
     otherwise: Box<StepWanted>,
 }
 
-/// How deeds are looked up. `tool`: which the grammar knows by its verb; `plainly`: the look-up by words.
+/// The look-up of deeds. `tool`: the tool that the grammar knows by its verb. `plainly`: the look-up by words.
 pub(crate) fn deeds(
     tool: Option<&str>,
     topic: &str,
     which: Which,
     success: Option<bool>,
-    span: Option<Named>,
+    span: Option<NamedSpan>,
     plainly: StepWanted,
 ) -> StepWanted {
     let about = topic::without_failure(topic).unwrap_or_else(|| topic.to_owned());
@@ -57,7 +57,7 @@ pub(crate) fn deeds(
     };
     let about = if which == Which::Any && success.is_none() { about } else { topic::without_order(&about) };
     let mut tries = topic::tries(&about);
-    // The verb of a tool is no part of what it was used on.
+    // The verb of a tool is no part of the tool's object.
     if let Some(tool) = tool.filter(|_| which != Which::Any) {
         let rest = about.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
         tries.push((tool.to_owned(), rest));
@@ -79,7 +79,7 @@ pub(crate) fn deeds(
     if !deeds.tries.is_empty() {
         return deeds.look_for();
     }
-    // "How many times did you fail?" is asked of any tool.
+    // "How many times did you fail?" is about any tool.
     if which == Which::Counted && deeds.success.is_some() && terms(&about).is_empty() {
         deeds.is_found = true;
         return deeds.look();
@@ -97,7 +97,7 @@ impl Deeds {
         recall(json!({ "tool_name": name, "limit": 1 }), Asked::Deeds(self))
     }
 
-    /// The deeds of the tool, a page of them.
+    /// A page of the tool's deeds.
     fn look(self) -> StepWanted {
         let mut params = within(self.span.as_ref(), PAGE);
         if let Some(tool) = &self.tool {
@@ -116,12 +116,12 @@ impl Deeds {
         recall(params, Asked::Deeds(self))
     }
 
-    /// Whether each use is meant: "it", "a file" say nothing more of it.
+    /// Whether each use counts: "it" and "a file" narrow nothing.
     fn is_of_all(&self) -> bool {
         terms(&self.about).iter().all(|word| is_vague(word))
     }
 
-    /// Whether those of the tool are looked up that fit the words best.
+    /// Whether the tool's deeds are looked up by the words, the best fit first.
     fn is_by_words(&self) -> bool {
         !self.in_order && !self.is_of_all()
     }
@@ -141,7 +141,7 @@ impl Deeds {
             return Some(if next.tries.is_empty() { *next.otherwise } else { next.look_for() });
         }
         if self.is_by_words() {
-            // What fits best comes first: where the last doesn't fit, no more do.
+            // The best fit comes first. If the last one doesn't fit, no others do.
             let is_more = page.len() >= PAGE && page.last().is_some_and(|last| self.bears(&last.text));
             return is_more.then(|| Self { in_order: true, ..self.clone() }.look());
         }

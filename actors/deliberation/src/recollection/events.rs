@@ -1,6 +1,6 @@
-//! What was in a span of time.
+//! The events of a span of time.
 //!
-//! Law: what is looked through page by page is kept only where it bears on the question.
+//! Law: the pages are read one by one, and only fitting episodes are kept.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use maxim_bus::clock::Reckoned;
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_speech::Whose;
 use maxim_speech::answer::{self, Evidence, Origin, Reply};
-use maxim_speech::time::spans::{self, Named};
+use maxim_speech::time::spans::{self, NamedSpan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -18,28 +18,28 @@ use super::asked::{Asked, StepWanted, recall, within};
 use super::evidence::{episodes, evidence, is_of, joined};
 use super::search::{PAGE, PAGES};
 
-/// What is told of a span may have been told the day after.
+/// The events of a span may be told a day later.
 const TOLD_LATER: SignedDuration = SignedDuration::from_hours(24);
 
-/// What was in a span of time.
+/// A search for the events of a span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Events {
     about: String,
     whose: Whose,
-    span: Named,
+    span: NamedSpan,
     found: Json,
     pages: u32,
 }
 
-/// How what was in a span is looked up.
-pub(crate) fn events(about: &str, whose: Whose, span: Named) -> StepWanted {
+/// The look-up of the events of a span.
+pub(crate) fn events(about: &str, whose: Whose, span: NamedSpan) -> StepWanted {
     let about = ["to ", "with ", "at ", "in ", "on "].iter().find_map(|lead| about.strip_prefix(lead)).unwrap_or(about);
     let events = Events { about: about.trim_end_matches(',').to_owned(), whose, span, found: Json::Null, pages: 0 };
     events.look(None)
 }
 
-/// How what the agent did in a span is looked up.
-pub(crate) fn deeds_in(span: Named) -> StepWanted {
+/// The look-up of the agent's own deeds in a span.
+pub(crate) fn deeds_in(span: NamedSpan) -> StepWanted {
     events("", Whose::Own, span)
 }
 
@@ -56,7 +56,7 @@ impl Events {
         recall(params, Asked::Events(self))
     }
 
-    /// What of it is of the span, the latest first.
+    /// The finds that belong to the span, the latest first.
     fn kept(&self, found: &Json, view: &View<'_>) -> Vec<Evidence> {
         let mut kept = evidence(found, view);
         let is_of_it = |one: &Evidence| match one.origin {
@@ -76,7 +76,7 @@ impl Events {
         let kept: Vec<RecalledEpisode> = page.iter().filter(|one| bears(one)).cloned().collect();
         let found = joined(&self.found, &json!({ "results": kept }));
         let oldest = page.iter().map(|episode| episode.timestamp).min()?;
-        // One more tells that there are more.
+        // One more shows that there are more.
         let is_enough = episodes(&found).len() > answer::DEEDS;
         let goes_on = !is_enough && page.len() >= PAGE && self.pages < PAGES;
         goes_on.then(|| Self { found, pages: self.pages + 1, ..self.clone() }.look(Some(oldest)))

@@ -1,4 +1,4 @@
-//! What was found in memory, as evidence for an answer.
+//! Episodes from memory as evidence for an answer.
 
 use maxim_bus::Trust;
 use maxim_bus::signals::recall::RecalledEpisode;
@@ -15,7 +15,7 @@ pub(super) fn episodes(found: &Json) -> Vec<RecalledEpisode> {
     serde_json::from_value(results).unwrap_or_default()
 }
 
-/// Ids of all records in what was found, whatever its shape.
+/// Ids of all records in a find, whatever its shape.
 pub(crate) fn ids(found: &Json) -> Vec<String> {
     match found {
         Json::Object(fields) => {
@@ -27,7 +27,7 @@ pub(crate) fn ids(found: &Json) -> Vec<String> {
     }
 }
 
-/// Both, each episode once.
+/// Both finds, each episode once.
 pub(super) fn joined(found: &Json, more: &Json) -> Json {
     let mut all = episodes(found);
     for episode in episodes(more) {
@@ -44,7 +44,7 @@ pub(super) fn evidence(found: &Json, view: &View<'_>) -> Vec<Evidence> {
     episodes.into_iter().filter_map(|episode| piece(episode, view)).collect()
 }
 
-/// What was asked in what was found, but for questions about what was asked.
+/// The questions in a find, except questions about questions.
 pub(super) fn questions(found: &Json, view: &View<'_>) -> Vec<Evidence> {
     let is_one = |sentence: &str| match view.grammar.understand(sentence) {
         Understanding::Question { about: QuestionKind::Told { asked: true, .. }, .. } => false,
@@ -59,8 +59,8 @@ pub(super) fn questions(found: &Json, view: &View<'_>) -> Vec<Evidence> {
     episodes(found).into_iter().filter_map(question).collect()
 }
 
-/// What an episode tells. A question about something is no evidence of it, and neither are words that wanted something done
-/// which wasn't; what was said beside them is.
+/// The statements in an episode. A question is no evidence of its content, and neither is a request that wasn't carried out.
+/// Statements beside them count.
 pub(super) fn piece(episode: RecalledEpisode, view: &View<'_>) -> Option<Evidence> {
     let text = match episode.said && episode.tool.is_none() {
         true => {
@@ -81,9 +81,9 @@ fn as_evidence(episode: RecalledEpisode, text: String) -> Evidence {
         (Some(tool), ..) => Origin::Did { tool: tool.clone() },
         (None, false, _) => Origin::Other,
         (None, true, Trust::Sensor) => Origin::Heard,
-        // Whoever may not command could call themselves by anybody's name.
+        // People who may not command could use anybody's name.
         (None, true, Trust::Outside) => Origin::Told { person: Some(answer::STRANGER.into()) },
-        // Somebody was there, and nobody knows who of them said it.
+        // Several people were there, and it isn't known which one spoke.
         (None, true, _) if episode.speaker.is_none() && !episode.people.is_empty() => Origin::Other,
         (None, true, _) => Origin::Told { person: episode.speaker },
     };
@@ -98,7 +98,7 @@ fn as_evidence(episode: RecalledEpisode, text: String) -> Evidence {
     }
 }
 
-/// What this person told or asked, where it bears on `about`, in the order in which it was said.
+/// What this person told or asked about `about`, in order.
 pub(super) fn mine(found: &Json, asked: bool, about: &str, view: &View<'_>) -> Vec<Evidence> {
     let mut told = if asked { questions(found, view) } else { evidence(found, view) };
     told.retain(|one| is_mine(one, view.asker));
@@ -107,7 +107,7 @@ pub(super) fn mine(found: &Json, asked: bool, about: &str, view: &View<'_>) -> V
     told
 }
 
-/// Whether who asks told it.
+/// Whether the asker told it.
 pub(super) fn is_mine(one: &Evidence, asker: &str) -> bool {
     match &one.origin {
         Origin::Told { person } => person.as_ref().is_none_or(|person| person.eq_ignore_ascii_case(asker)),
@@ -115,7 +115,7 @@ pub(super) fn is_mine(one: &Evidence, asker: &str) -> bool {
     }
 }
 
-/// Whether it is the doing of whom it is asked about.
+/// Whether it is the doing of the person asked about.
 pub(super) fn is_of(one: &Evidence, whose: Whose, about: &str, asker: &str) -> bool {
     let is_theirs = match whose {
         Whose::Anyones => true,

@@ -1,5 +1,5 @@
-//! What the last answer to each person rested on, for who asks why: which episodes, and when they were, never their words, so
-//! that what was forgotten since isn't told.
+//! The grounds of the last answer to each person, for "why?". Ids and times of episodes are kept, never their words, so that
+//! a forgotten episode isn't told.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Ground {
     pub at: Timestamp,
 }
 
-/// Of each piece of evidence whose episode and time are known.
+/// The grounds in a list of evidence: each piece with a known episode and time.
 pub(super) fn of(evidence: &[Evidence]) -> Vec<Ground> {
     let known = evidence.iter().filter(|one| !one.episode.is_empty());
     known.filter_map(|one| Some(Ground { episode: one.episode.clone(), at: one.at? })).collect()
@@ -35,7 +35,7 @@ pub(super) fn of(evidence: &[Evidence]) -> Vec<Ground> {
 pub struct Grounds(BTreeMap<String, Vec<Ground>>);
 
 impl Grounds {
-    /// What somebody's last answer rested on; nothing takes the place of what the one before it did.
+    /// Keeps the grounds of the last answer. An answer without grounds replaces the older grounds too.
     pub(crate) fn keep(&mut self, who: String, grounds: Vec<Ground>) {
         if grounds.is_empty() {
             self.0.remove(&who);
@@ -49,14 +49,14 @@ impl Grounds {
     }
 }
 
-/// Grounds that are looked up, one after the other.
+/// A look-up of grounds, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recounting {
     left: Vec<Ground>,
     found: Json,
 }
 
-/// How what an answer rested on is looked up; none where nothing is known of that.
+/// The first look-up of grounds. `None`: nothing is known of them.
 pub(crate) fn looked_up(grounds: &[Ground]) -> Option<StepWanted> {
     let left: Vec<Ground> = grounds.iter().take(TOLD).cloned().collect();
     Recounting { left, found: Json::Null }.look()
@@ -69,7 +69,7 @@ impl Recounting {
         Some(recall(params, Asked::Grounds(self)))
     }
 
-    /// What was found so far, with what is found now of the one that was looked for.
+    /// The finds so far, with the episode that was looked for.
     pub(super) fn all(&self, output: &Json) -> Json {
         let wanted = self.left.first().map(|ground| &ground.episode);
         let it: Vec<_> = episodes(output).into_iter().filter(|one| Some(&one.id) == wanted).collect();

@@ -1,7 +1,7 @@
-//! Recollection: what to ask memory for a question, which evidence counts, and how the answer is worded.
+//! Recollection: what to ask memory for a question, which evidence counts, and the words of the answer.
 //!
-//! Pure: the turn's room asks memory, brings what was found, and gets the next look-up ([`search::further`]) or the answer
-//! ([`wording::worded`]). Of the room's state it sees no more than a [`View`].
+//! Pure: the room of turns asks memory, brings the find, and gets the next look-up ([`search::further`]) or the answer
+//! ([`wording::worded`]). It sees no more of the room's state than a [`View`].
 
 pub(crate) mod asked;
 pub(crate) mod counting;
@@ -19,10 +19,10 @@ use maxim_speech::Grammar;
 
 pub(crate) use asked::{Asked, StepWanted, within};
 
-/// What an answer depends on besides what was found.
+/// All that an answer depends on besides the find.
 pub(crate) struct View<'a> {
     pub grammar: &'a Grammar,
     pub zone: &'a TimeZone,
-    /// Who asks.
+    /// The person who asks.
     pub asker: &'a str,
 }

@@ -1,4 +1,4 @@
-//! What came next before or after an event.
+//! The event next before or after another one.
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_speech::answer::{self, Evidence, Reply};
@@ -12,7 +12,7 @@ use super::asked::{Asked, StepWanted, recall};
 use super::evidence::{episodes, evidence, is_of, joined};
 use super::search::{PAGE, PAGES};
 
-/// How far behind an event the next is looked for, in turn: what comes soon is found among little.
+/// How far behind an event the next is looked for, in turn. An event that came soon is found among few.
 const BEHIND: [SignedDuration; 7] = [
     SignedDuration::from_mins(2),
     SignedDuration::from_mins(20),
@@ -23,23 +23,23 @@ const BEHIND: [SignedDuration; 7] = [
     SignedDuration::from_hours(3_650 * 24),
 ];
 
-/// What came next to an event.
+/// A search for the event next to another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     side: Side,
     event: Wanted,
     about: String,
     whose: Whose,
-    /// The event, once it is found.
+    /// The time of the event, once it is found.
     at: Option<Timestamp>,
     it: Json,
-    /// The nearest that was found, as far as was looked.
+    /// The nearest find so far.
     found: Json,
     window: usize,
     pages: u32,
 }
 
-/// How what came next to an event is looked up.
+/// The look-up of the event. Its neighbour comes after that.
 pub(crate) fn beside(side: Side, event: Wanted, about: String, whose: Whose) -> StepWanted {
     let params = json!({ "query": event.topic, "limit": 10 });
     let (it, found) = (Json::Null, Json::Null);
@@ -51,7 +51,7 @@ impl Beside {
         self.pages > 0 || self.window > 0
     }
 
-    /// A page of what lies on the asked side of the event, the latest first.
+    /// A page of the episodes on this side of the event, the latest first.
     fn look(self, at: Timestamp, until: Option<Timestamp>) -> StepWanted {
         let mut params = json!({ "limit": PAGE });
         match self.side {
@@ -70,7 +70,7 @@ impl Beside {
         answer::best(&self.event, &all, view.zone).cloned()
     }
 
-    /// Of what was found the nearest to the event.
+    /// The find nearest to the event.
     fn next(&self, found: &Json, at: Timestamp, view: &View<'_>) -> Option<Evidence> {
         let it = self.event(&self.it, view).map(|it| it.text).unwrap_or_default();
         let is_next = |one: &Evidence| {
@@ -101,7 +101,7 @@ impl Beside {
         let going_on = Self { found: json!({ "results": found }), ..self.clone() };
         let is_searched = match self.side {
             Side::Before => next.is_some() || !is_full,
-            // The latest come first, so the nearest may be on a further page.
+            // The latest come first, so the nearest may be on a later page.
             Side::After => !is_full,
         };
         if !is_searched && self.pages < PAGES {

@@ -1,7 +1,7 @@
-//! What a model did lately and what it thought when it did: a turn of several steps is one episode, which tells of its last
-//! step alone, and a person asks for any of them.
+//! A model's latest acts with its thoughts. A turn of several steps is one episode, which tells the last step alone, but a
+//! person may ask about any of them.
 //!
-//! Law: the newest that the question's words are of, by the tool, its parameters and what was said.
+//! Law: the newest act that fits the question's words by its tool, its parameters and the words of its turn.
 
 use std::collections::VecDeque;
 
@@ -11,20 +11,20 @@ use maxim_speech::{answer, terms};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// Deeds that are kept; the oldest goes.
+/// Acts that are kept. The oldest goes.
 const DEEDS: usize = 32;
-/// Characters of a deed's parameters, and of what was said, that are kept.
+/// Characters of an act's parameters, and of the words of its turn, that are kept.
 const KEPT: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecentDeed {
     at: Timestamp,
-    /// What was said in its turn.
+    /// The words of its turn.
     text: String,
     tool: String,
     params: String,
     success: Option<bool>,
-    /// What was thought when it was chosen.
+    /// The thought at its choice.
     why: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl RecentDeeds {
         }
     }
 
-    /// Why something was done; none where nothing of the kind was.
+    /// Why something was done. `None`: no act fits.
     pub(crate) fn why(&self, topic: &str, zone: &TimeZone) -> Option<String> {
         let is_meant = |deed: &&RecentDeed| {
             let done = format!("{} {} {}", deed.tool.replace('_', " "), deed.params, deed.text);

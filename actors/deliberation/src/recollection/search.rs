@@ -1,4 +1,4 @@
-//! What is looked up further, once something was recalled: whether it was put right later, and what was told before.
+//! Further look-ups for a question: whether a find was corrected later, and what was told before.
 
 use jiff::SignedDuration;
 use maxim_bus::clock::Reckoned;
@@ -12,8 +12,8 @@ use super::View;
 use super::asked::{Asked, StepWanted, recall};
 use super::evidence::{episodes, evidence, joined, mine};
 
-/// How far behind what was told the next that was told is looked for, which may put it right by words that only point at it:
-/// not further than it takes to find one, so that a busy day costs one look.
+/// How far after a statement the next one is looked for, in turn. It may correct it by words that only point at it. The first
+/// hit ends the search, so a busy day costs one look-up.
 const POINTED_AT: [SignedDuration; 5] = [
     SignedDuration::from_mins(2),
     SignedDuration::from_mins(20),
@@ -21,14 +21,14 @@ const POINTED_AT: [SignedDuration; 5] = [
     SignedDuration::from_hours(24),
     SignedDuration::from_hours(30 * 24),
 ];
-/// Memories that are looked through behind one, and of the same. Each is read by the grammar, so there are few.
+/// Episodes that are read after a statement, and about the same. The grammar reads each of them, so they are few.
 const BEHIND: usize = 20;
 const OF_THE_SAME: usize = 10;
-/// Memories on a page, and further pages, that are looked through for what was told.
+/// Episodes on a page, and further pages, in a search for what was told.
 pub(crate) const PAGE: usize = 20;
 pub(super) const PAGES: u32 = 24;
 
-/// The next look for this question; none where it can be answered.
+/// The next look-up for this question. `None`: it can be answered.
 pub(crate) fn further(asked: &Asked, output: &Json, view: &View<'_>) -> Option<StepWanted> {
     match asked {
         Asked::Recall(wanted) | Asked::Wider(wanted) => {
@@ -56,7 +56,7 @@ pub(crate) fn further(asked: &Asked, output: &Json, view: &View<'_>) -> Option<S
         }
         Asked::Told { about, place, asked, span, within, found, pages } => {
             let page: Vec<RecalledEpisode> = episodes(output);
-            // Of what was looked through only what is needed waits with the turn.
+            // Only the fitting episodes wait with the turn.
             let bears = |one: &RecalledEpisode| !mine(&json!({ "results": [one] }), *asked, about, view).is_empty();
             let mut told: Vec<RecalledEpisode> = page.iter().filter(|one| bears(one)).cloned().collect();
             told.sort_by_key(|one| one.timestamp);
@@ -69,7 +69,7 @@ pub(crate) fn further(asked: &Asked, output: &Json, view: &View<'_>) -> Option<S
             let is_enough = match place {
                 Place::First | Place::Counted => false,
                 Place::Last => !is_none,
-                // One more tells that there are more.
+                // One more shows that there are more.
                 Place::All => episodes(&kept).len() > answer::DEEDS,
             };
             let oldest = page.iter().map(|episode| episode.timestamp).min()?;
@@ -94,20 +94,20 @@ fn span_of(wanted: &Wanted) -> &str {
     wanted.span.as_ref().map_or("", |span| span.words.as_str())
 }
 
-/// What was found behind something: nothing where it isn't sure that all of it was.
+/// The find after a statement. Nothing, if it may be incomplete.
 pub(super) fn behind(found: &Json) -> Json {
     if episodes(found).len() < BEHIND { found.clone() } else { Json::Null }
 }
 
-/// Memories that are looked through for what was done in a span of time: as many as the tool gives.
+/// Episodes in a search for the deeds of a span: as many as the tool gives.
 pub(crate) const SPANNED: usize = 20;
 
-/// How many memories were looked through, where that were as many as may be.
+/// The number of episodes that were read, if the limit was reached.
 pub(super) fn looked_through(pages: u32) -> Option<usize> {
     (pages >= PAGES).then_some(PAGE * (PAGES as usize + 1))
 }
 
-/// Whether what was found so far is enough for an answer, when looking further failed.
+/// Whether the finds so far suffice for an answer, if the next look-up fails.
 pub(crate) fn is_begun(asked: &Asked) -> bool {
     match asked {
         Asked::Told { pages, .. } => *pages > 0,

@@ -1,4 +1,4 @@
-//! The answer to a question, worded from what was found.
+//! The words of an answer, from the find.
 
 use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry};
 use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
@@ -12,7 +12,7 @@ use super::evidence::{evidence, joined, mine, piece};
 use super::grounds::{self, Ground};
 use super::search::{SPANNED, behind, looked_through};
 
-/// What is said of what was found.
+/// An answer in words.
 #[derive(Debug, Default)]
 pub(crate) struct Worded {
     pub text: String,
@@ -21,7 +21,7 @@ pub(crate) struct Worded {
 }
 
 impl Worded {
-    /// Words that tell of no episode.
+    /// Words that rest on no episode.
     fn bare(text: String) -> Self {
         Self { text, rests_on: Vec::new() }
     }
@@ -37,7 +37,7 @@ impl Worded {
 }
 
 impl Worded {
-    /// Says how many moments were looked through, where there may be older ones.
+    /// Says how many moments were read, if there may be older ones.
     fn of_newest(mut self, found: &Json) -> Self {
         let looked_through = found["results"].as_array().map_or(0, Vec::len);
         if looked_through >= SPANNED {
@@ -54,7 +54,7 @@ impl From<(answer::Reply, Vec<Evidence>)> for Worded {
     }
 }
 
-/// The answer to a question, worded from what was found.
+/// The answer to a question, from the find.
 pub(crate) fn worded(
     asked: &Asked,
     found: &Json,
@@ -134,7 +134,7 @@ pub(crate) fn worded(
     }
 }
 
-/// Where nothing of the kind was done.
+/// The answer if no such act is known.
 fn why_not(topic: &str, refused: bool, grammar: &Grammar) -> String {
     if !refused {
         return format!("I don't remember doing that (“{topic}”).");

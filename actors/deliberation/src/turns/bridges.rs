@@ -1,6 +1,6 @@
-//! What habit asks of experience where it isn't clear what is wanted: plans that worked for such a goal, and usual places.
+//! Questions to the bridges where a request isn't clear: plans that worked for such a goal, and usual places.
 //!
-//! Law: the bridge is waited for no longer than 300 ms; what it knows is offered, and done when the person says yes.
+//! Law: a bridge has 300 ms to answer. Its plan is offered, and done when the person says yes.
 
 use maxim_bus::rooms;
 use maxim_bus::signals::bridges::{
@@ -23,7 +23,7 @@ const PLANNING: RegionName = rooms::PLANNING_BRIDGE;
 const SPATIAL: RegionName = rooms::SPATIAL_BRIDGE;
 
 impl Turns {
-    /// Begins, or first asks experience where it isn't clear what is wanted. Whoever may not command is offered nothing.
+    /// Begins the turn, or first asks the bridge of plans if the request isn't clear. People who may not command are offered nothing.
     pub(super) fn consider(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
         if !plan.lost || turn.trust < Trust::Listed {
             return self.begin(turn, plan, pulse);
@@ -61,7 +61,7 @@ impl Turns {
         }
     }
 
-    /// A yes to what was offered, as the plan to do.
+    /// A yes to an offer, as the plan to do.
     pub(super) fn accepted(&self, turn: &Turn, pulse: &mut Pulse<'_, Self>) -> Option<(u64, Plan)> {
         let who = who(&turn.channel, &turn.sender);
         if !self.counsel.has_offer(&who) {

@@ -1,10 +1,10 @@
-//! A yes or no to what the gate asked: reading it, having the gate decide, and telling what came of it.
+//! A yes or no to a question of the gate: it is passed to the gate, and its result is told.
 //!
-//! Law: yes and no are the words that small talk knows; beside them stand "allow", "deny" and "always", and the letters of
-//! an approval. The whole utterance must be made of these. A bare yes is the gate's when the gate asked that person last;
-//! when something else was talked of since, it is for what else waits for a yes, and else it is asked back. The gate
-//! decides; what it let pass is waited for and told. Whoever wanted it hears of it too where somebody else decides, or nobody
-//! does in time: in the turn in which it was asked, on the channel of that turn.
+//! Law: yes and no are the words of small talk, besides "allow", "deny", "always" and the letters of an approval. The whole
+//! utterance must be made of these. A bare yes is for the gate if the gate asked that person last. If something else was talked
+//! about since, it is for any other open question, else it is asked back. The gate decides. The turn waits for the outcome of an
+//! allowed act and tells it. If somebody else decides, or nobody in time, the person with the wish hears of it too: in the turn
+//! of the question, on its channel.
 
 use std::collections::BTreeMap;
 
@@ -27,26 +27,26 @@ use maxim_speech::{Step, answer};
 
 /// The room that asked.
 const GATE: maxim_bus::RegionName = maxim_bus::rooms::FEAR_AGENT;
-/// How long the gate may take to say what became of an answer.
+/// Time for the gate to take an answer.
 pub(super) const GATE_ANSWERS: SignedDuration = SignedDuration::from_secs(10);
 /// People whose questions are remembered.
 const PEOPLE: usize = 256;
 
-/// Who was asked by the gate, and which turns tell what came of an answer.
+/// The people asked by the gate, and the turns that tell the outcome of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Questions {
-    /// `channel/person`, and whether nothing else was talked of since.
+    /// By `channel/person`: whether nothing else was talked about since.
     asked: BTreeMap<String, bool>,
-    /// What was allowed, and the turn that tells its outcome.
+    /// Allowed acts, each with the turn that tells its outcome.
     awaited: BTreeMap<MessageId, MessageId>,
-    /// What is asked or was allowed by somebody else, and who wanted it.
+    /// Acts that are asked about, or were allowed by somebody else, each with the wish behind it.
     #[serde(default)]
-    wanted: BTreeMap<MessageId, Wanted>,
+    wanted: BTreeMap<MessageId, Wish>,
 }
 
-/// Whose wish the gate asked about.
+/// A wish that the gate asked about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct Wish {
     turn: MessageId,
     channel: String,
     sender: String,
@@ -56,7 +56,7 @@ pub struct Wanted {
     again: bool,
 }
 
-/// What changes them.
+/// Changes of the questions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum QuestionsEvent {
     Asked {
@@ -77,19 +77,19 @@ pub enum QuestionsEvent {
     },
     Wanted {
         intent: MessageId,
-        wanted: Wanted,
+        wanted: Wish,
     },
-    /// Who wanted it knows, or needs not.
+    /// The person knows the end of the wish, or needs no news of it.
     Known {
         intent: MessageId,
     },
 }
 
-/// The channel of the terminal on which the brain was started.
+/// The channel of the terminal that the brain was started on.
 const TERMINAL: &str = "console";
 
-impl Wanted {
-    /// Who says this reads what is said to whoever wanted it. All who speak on the console share one terminal.
+impl Wish {
+    /// Whether the speaker of this turn also reads the reply to the wish. All speakers on the console share one terminal.
     fn is_of(&self, turn: &Turn) -> bool {
         self.channel == turn.channel && (self.sender == turn.sender || turn.channel == TERMINAL)
     }
@@ -104,7 +104,7 @@ impl Questions {
         match event {
             QuestionsEvent::Asked { who } => {
                 if self.asked.len() >= PEOPLE {
-                    // Those whose talk went on are asked back at worst.
+                    // At worst, the others are asked back.
                     self.asked.retain(|_, is_fresh| *is_fresh);
                 }
                 if self.asked.len() < PEOPLE {
@@ -126,7 +126,7 @@ impl Questions {
             QuestionsEvent::Wanted { intent, wanted } => {
                 self.wanted.insert(intent, wanted);
                 if self.wanted.len() > PEOPLE {
-                    // Ids are in the order of time: the oldest has expired long ago.
+                    // Ids are in the order of time. The oldest has expired long ago.
                     self.wanted.pop_first();
                 }
             }
@@ -136,12 +136,12 @@ impl Questions {
         }
     }
 
-    /// Whether whose wish it is was noted.
+    /// Whether it is noted who has the wish.
     pub(super) fn is_wanted(&self, intent: MessageId) -> bool {
         self.wanted.contains_key(&intent)
     }
 
-    /// The turn is over, whatever it waited for.
+    /// Drops all that waits for this turn, because it is over.
     pub(super) fn forget_turn(&mut self, turn: MessageId) {
         self.awaited.retain(|_, waiting| *waiting != turn);
     }
@@ -158,7 +158,7 @@ fn step(question: &OpenQuestion) -> Step {
 }
 
 impl Turns {
-    /// Whoever may not command, and answers all the same: the gate is told, and nobody else.
+    /// Tells the gate the answer of a person who may not command. The person gets no reply.
     pub(super) fn note_answer(&self, percept: &Percept, pulse: &mut Pulse<'_, Self>) {
         let consent = read(&pulse.settings().grammar, &percept.content).filter(|consent| consent.code.is_some());
         let turn = pulse.turn();
@@ -167,7 +167,7 @@ impl Turns {
         }
     }
 
-    /// Has the gate decide, if it is an answer to it. Gives the turn back if it isn't.
+    /// Has the gate decide, if the utterance is an answer to it. Gives the turn back if it isn't.
     pub(super) fn answer_gate(&self, percept: &Percept, mut turn: Turn, pulse: &mut Pulse<'_, Self>) -> Option<Turn> {
         let who = who(&turn.channel, &turn.sender);
         let asked = self.questions.asked.get(&who).copied();
@@ -193,21 +193,21 @@ impl Turns {
         None
     }
 
-    /// The gate asks somebody about a step of this turn.
+    /// Notes the gate's question about a step of this turn.
     pub(super) fn asked_by_gate(&self, turn: &Turn, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
         let (intent, trust) = (refused.intent, turn.trust);
         let (channel, sender) = (turn.channel.clone(), turn.sender.clone());
         let who = who(&channel, &sender);
         pulse.keep(TurnsEvent::Questions(QuestionsEvent::Asked { who }));
-        let wanted = Wanted { turn: turn.id, channel, sender, trust, again: false };
+        let wanted = Wish { turn: turn.id, channel, sender, trust, again: false };
         pulse.keep(TurnsEvent::Questions(QuestionsEvent::Wanted { intent, wanted }));
     }
 
-    /// The gate asks somebody whether something is done again that may have been done already.
+    /// Notes the gate's question whether an act that may have been done is done again.
     pub(super) fn asked_again(&self, turn: &Turn, intent: MessageId, pulse: &mut Pulse<'_, Self>) {
         let (channel, sender) = (turn.channel.clone(), turn.sender.clone());
         pulse.keep(TurnsEvent::Questions(QuestionsEvent::Asked { who: who(&channel, &sender) }));
-        let wanted = Wanted { turn: turn.id, channel, sender, trust: turn.trust, again: true };
+        let wanted = Wish { turn: turn.id, channel, sender, trust: turn.trust, again: true };
         pulse.keep(TurnsEvent::Questions(QuestionsEvent::Wanted { intent, wanted }));
     }
 
@@ -215,7 +215,7 @@ impl Turns {
         self.questions.wanted.get(&intent).is_some_and(|wanted| wanted.again)
     }
 
-    /// Something else was put to that person: a bare yes is for that.
+    /// Something else was asked of that person, so a bare yes is for that.
     pub(super) fn asks_otherwise(&self, who: String, pulse: &mut Pulse<'_, Self>) {
         if self.questions.asked.contains_key(&who) {
             pulse.keep(TurnsEvent::Questions(QuestionsEvent::Left { who }));
@@ -228,7 +228,7 @@ impl Turns {
         self.begin(turn, plan, pulse);
     }
 
-    /// The time for the gate's word, or for the outcome of what it let pass, is over.
+    /// The gate's reply, or the outcome of an allowed act, didn't come in time.
     pub(super) fn without_gate(&self, turn: Turn, pulse: &mut Pulse<'_, Self>) {
         let words = match &turn.waiting {
             Some(Waiting::Outcome { tool, .. }) => {
@@ -239,11 +239,11 @@ impl Turns {
         self.say_of_answer(turn, words, "I was answered, and can't tell what came of it.", pulse);
     }
 
-    /// What was allowed has ended: true where a turn waited to tell it.
+    /// An allowed act has ended: tells the person with the wish, and the turn that waits for it.
     pub(super) fn outcome_of_allowed(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        let wanted = self.questions.wanted.get(&result.intent).map(Wanted::turn);
+        let wanted = self.questions.wanted.get(&result.intent).map(Wish::turn);
         let answers = self.questions.awaited.get(&result.intent).and_then(|turn| self.turn(*turn, pulse));
-        // Whether it is done again is asked once: of who wanted it, else of who let it be done.
+        // The question whether to do it again is put once: to the person with the wish, else to the person who allowed it.
         let doubt = wanted.as_ref().or(answers.as_ref()).and_then(|turn| self.doubt_of(result, turn, pulse));
         let plain = answer::of_result(result);
         let words = doubt.unwrap_or_else(|| plain.clone());
@@ -251,7 +251,7 @@ impl Turns {
         self.tell_outcome(result.intent, if wanted.is_some() { plain } else { words }, pulse);
     }
 
-    /// What was allowed was refused after all.
+    /// An allowed act was refused after all.
     pub(super) fn refusal_of_allowed(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
         match refused.refusal {
             Refusal::Denied if self.is_being_answered(refused.intent, pulse) => {}
@@ -260,7 +260,7 @@ impl Turns {
                 let words = format!("{} isn't done{again}: {}.", refused.tool, refused.reason);
                 self.tell_who_wanted(refused.intent, words, pulse);
             }
-            // Who was stopped is told so.
+            // The stop has told the person already.
             Refusal::Stopped if self.questions.wanted.contains_key(&refused.intent) => {
                 pulse.keep(TurnsEvent::Questions(QuestionsEvent::Known { intent: refused.intent }));
             }
@@ -276,14 +276,14 @@ impl Turns {
         }
     }
 
-    /// Whether who wanted it is just saying no: the turn of that answer tells what became of it.
+    /// Whether the person with the wish is saying no right now. The turn of that answer tells the result.
     fn is_being_answered(&self, intent: MessageId, pulse: &Pulse<'_, Self>) -> bool {
         let Some(wanted) = self.questions.wanted.get(&intent) else { return false };
         let answers = |turn: &Turn| matches!(turn.waiting, Some(Waiting::Gate { .. })) && wanted.is_of(turn);
         self.turns.keys().filter_map(|id| self.turn(*id, pulse)).any(|turn| answers(&turn))
     }
 
-    /// Says what became of a wish that somebody else decided, or nobody, to who had it. Through the gate, like all words.
+    /// Tells the person with the wish how it ended, if somebody else decided it or nobody did. Through the gate, like all words.
     fn tell_who_wanted(&self, intent: MessageId, message: String, pulse: &mut Pulse<'_, Self>) {
         let Some(wanted) = self.questions.wanted.get(&intent) else { return };
         pulse.keep(TurnsEvent::Questions(QuestionsEvent::Known { intent }));

@@ -1,4 +1,4 @@
-//! What the bridges tell habit: plans that worked for such goals, where things usually are, how people want to be spoken to.
+//! Advice of the bridges: offers of plans that worked, and how people want to be spoken to.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ const OFFERED_FOR: SignedDuration = SignedDuration::from_mins(5);
 const PEOPLE: usize = 256;
 /// Characters of a parameter that an offer shows.
 const SHOWN: usize = 60;
-/// A plan that a person was offered.
+/// A plan offered to a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Offer {
     pub template: u64,
     pub goal: String,
     pub steps: Vec<PlannedStep>,
-    /// The practised program that these steps are.
+    /// The practised program with these steps.
     #[serde(default)]
     program: Option<String>,
     until: Timestamp,
@@ -37,7 +37,7 @@ impl Offer {
         Self { template, goal, steps, program, until: now.later(OFFERED_FOR) }
     }
 
-    /// The offer in words: what would be done, and how to accept it.
+    /// The offer in words: the steps, and how to accept it.
     pub fn words(&self) -> String {
         let steps: Vec<String> = self.steps.iter().map(step).collect();
         let named = self.program.as_ref().map(|name| format!("my program {name}, ")).unwrap_or_default();
@@ -49,8 +49,8 @@ impl Offer {
     }
 }
 
-/// Whether a plan that worked for `goal` may be meant by a wish: what leads the wish must occur in the goal. Who asks to
-/// delete a file isn't offered to read it.
+/// Whether a plan for `goal` may serve a wish: the first content word of the wish must occur in the goal. So a wish to delete
+/// a file gets no offer to read it.
 pub(super) fn may_serve(wish: &str, goal: &str) -> bool {
     let stems = Stems::default();
     let leads = stems.of_text(wish).into_iter().next();
@@ -84,7 +84,7 @@ fn clipped(text: &str, most: usize) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Counsel {
     offers: BTreeMap<String, Offer>,
-    /// Confirmations in a word: at most hours, and the hours (UTC) at which it is otherwise.
+    /// Whether confirmations are brief at most hours, and the hours (UTC) that differ.
     manners: BTreeMap<String, (bool, BTreeMap<u8, bool>)>,
 }
 

@@ -1,7 +1,7 @@
-//! Turns that deliberation has: what the model proposes is done, what came of it goes back to it, until it answers.
+//! Turns that the model leads: its proposals are done, and their results go back to it, until it answers.
 //!
-//! Law: what the loop does with a result is its tool's follow-up class. A turn takes so many actions; after these, after the
-//! same action a second time in a row, and after a second refusal by the gate, only an answer is asked for. When the model can't go
+//! Law: the tool's follow-up class decides whether a result goes back. After the allowed number of actions, after the same
+//! action twice in a row, and after a second refusal by the gate, the model is asked for an answer alone. If the model can't go
 //! on, the person is told what was done.
 
 use maxim_bus::signals::skill::RUN_PROGRAM;
@@ -17,24 +17,24 @@ use maxim_region::{Hears, Pulse};
 use maxim_tools::narrative::{THINK, THOUGHTS};
 use maxim_tools::{Door, FollowUp};
 
-/// How sure what a model proposes is at most.
+/// Highest confidence of a model's proposal.
 const MODEL_SURE: f64 = 0.7;
-/// Characters of what came of an action that the model is shown.
+/// Characters of a result that the model is shown.
 const SHOWN: usize = 6_000;
-/// How it is told that there was more.
+/// Stands behind a text that was cut.
 const CUT: &str = " … (cut)";
-/// Refusals of the gate in one turn after which nothing else is tried.
+/// Refusals by the gate in one turn, after which nothing else is tried.
 const REFUSALS: usize = 2;
 const DENIED: &str = "denied";
 const REFUSED: [&str; 2] = ["blocked", DENIED];
 
 impl Turn {
-    /// Deliberation has the turn, and hears of what came of this tool.
+    /// Whether the model leads the turn and this tool's result goes back to it.
     pub(super) fn goes_back(&self, follow_up: FollowUp) -> bool {
         self.mind == Mind::Model && self.wish.is_some() && matches!(follow_up, FollowUp::Process | FollowUp::Respond)
     }
 
-    /// Thoughts since anything else was done.
+    /// Thoughts since the last act.
     fn thoughts(&self) -> usize {
         self.done().iter().rev().take_while(|deed| deed.tool == THINK).count()
     }
@@ -45,7 +45,7 @@ impl Turn {
 }
 
 impl Turns {
-    /// Hands a turn over.
+    /// Hands the turn to the model.
     pub(super) fn deliberate(&self, mut turn: Turn, wish: Deliberate, pulse: &mut Pulse<'_, Self>) {
         if !self.is_parked(&turn) {
             pulse.emit_trusted(turn.id, turn.trust, wish.clone());
@@ -55,7 +55,7 @@ impl Turns {
         self.keep(&turn, pulse);
     }
 
-    /// Tells deliberation what came of an action; `words` are for the person, should nothing else be said.
+    /// Tells the model the result of an action. `words` are for the person, if nothing else is said.
     pub(super) fn think_on(&self, mut turn: Turn, deed: Deed, words: String, pulse: &mut Pulse<'_, Self>) {
         let Some(mut wish) = turn.wish.take() else { return };
         let steps = pulse.settings().steps as usize;
@@ -72,7 +72,7 @@ impl Turns {
         self.deliberate(turn, *wish, pulse);
     }
 
-    /// The model can't go on: the person hears what was done, or refused. Thoughts alone are nothing to tell.
+    /// The model can't go on: the person hears what was done or refused. Thoughts alone aren't told.
     fn tell_outcomes(&self, mut turn: Turn, why: &str, pulse: &mut Pulse<'_, Self>) {
         let outcomes = std::mem::take(&mut turn.outcomes);
         if outcomes.is_empty() {
@@ -85,7 +85,7 @@ impl Turns {
         self.go_on(turn, pulse);
     }
 
-    /// What only went wrong was the model's own mistake: the person is helped as if it had not been asked.
+    /// All that failed was the model's own mistake. The person is helped as if the model had not been asked.
     fn without_model(&self, mut turn: Turn, why: &str, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
         let mut plan = plan(&settings.grammar, &turn.text, self.grounds_of(&turn), pulse.now(), &settings.zone);
@@ -110,7 +110,7 @@ impl Hears<ModelProposal> for Turns {
                 false => self.without_model(turn, why, pulse),
             };
         };
-        // What asks inward, and what speaks, is known by the tool's own name here; of the rest autonomy says what is meant.
+        // Tools of introspection and speech are looked up by name here. Autonomy resolves the names of the others.
         let meant = settings.meant(tool).filter(|spec| spec.door == Door::Introspection || spec.name == RESPOND);
         let tool = meant.map_or(tool, |spec| &spec.name);
         if tool == RUN_PROGRAM {
@@ -122,7 +122,7 @@ impl Hears<ModelProposal> for Turns {
             return self.begin(turn, plan, pulse);
         }
         turn.mind = Mind::Model;
-        // A model may say that it is less sure than this, and not that it is surer: autonomy asks below its own bar.
+        // A model may lower its confidence, but not raise it: autonomy asks below its own bar.
         let sure = proposal.confidence.map_or(MODEL_SURE, |said| said.get().min(MODEL_SURE));
         let (thought, confidence) = (proposal.reasoning.clone(), Confidence::clamped(sure));
         let mut instead = proposal.instead.clone();

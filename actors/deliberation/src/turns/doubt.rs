@@ -1,7 +1,7 @@
-//! Asks who wanted something of which nobody knows whether it was done, and says what to answer. The gate holds the question.
+//! Acts with an unknown outcome: asks the person with the wish whether to do it again. The gate holds the question.
 //!
-//! Law: one message. Where a turn, or who is told what came of a wish, hears of the outcome, that is the question, with what is
-//! known; where nobody is left to be told, the question comes as words of its own.
+//! Law: one message. If the outcome is told in a turn or to the person with the wish, that message is the question. If no such
+//! message is left, the question comes as words of its own.
 
 use maxim_bus::MessageId;
 use maxim_bus::signals::approval::code_of;
@@ -17,9 +17,9 @@ use maxim_speech::answer;
 use maxim_tools::ToolSpec;
 
 impl Turns {
-    /// The question whether it is done again, where the gate asks that of what came back. It is noted as put.
+    /// The question whether to do it again, if the gate asks that about this result. It is noted as asked.
     pub(super) fn doubt_of(&self, result: &ToolResult, turn: &Turn, pulse: &mut Pulse<'_, Self>) -> Option<String> {
-        // By the tracker's law: words have a room that knows which went out, and what only reads does no harm either way.
+        // As the tracker has it: the outbox knows which words went out, and a read-only tool can be repeated.
         let is_repeatable = pulse.settings().meant(&result.tool).is_some_and(ToolSpec::is_repeatable);
         if !result.is_doubted() || result.tool == RESPOND || is_repeatable {
             return None;
@@ -36,11 +36,11 @@ impl Turns {
 }
 
 impl Hears<OutcomeDoubted> for Turns {
-    /// As words of its own: the turn may be over long since.
+    /// The question as words of its own: the turn may be over.
     fn hear(&self, doubted: &OutcomeDoubted, pulse: &mut Pulse<'_, Self>) {
         let started = &doubted.started;
         let intent = &started.intent;
-        // Who was told of the outcome, which comes first, was asked with it.
+        // The outcome comes first. Whoever heard of it was asked with it.
         if intent.unasked || self.questions.is_wanted(started.action) {
             return;
         }

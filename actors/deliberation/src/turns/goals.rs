@@ -1,9 +1,9 @@
-//! What goals mean for turns: what is laid aside keeps its steps until its time comes, and a person is asked where something
-//! has changed meanwhile.
+//! Goals in turns: the turn of a suspended goal keeps its steps, and a person is asked before it resumes if something may
+//! have changed.
 //!
-//! Law: a step that is out comes to its end; the next one is not begun while the turn is parked. What is said of goals is read
-//! by `goal_words.rs`: one is given, one is given up, they are asked for. A yes or no to the question whether to go on is for
-//! the goal that the question was about.
+//! Law: a running step comes to its end. While the turn is parked, the next one isn't begun. `goal_words` of the speech crate reads
+//! talk about goals: a goal is given or given up, or the goals are asked for. A yes or no to "shall I go on?" is for the goal
+//! of that question.
 
 use maxim_bus::MessageId;
 use maxim_bus::Trust;
@@ -18,22 +18,22 @@ use maxim_region::{Hears, Pulse};
 use maxim_speech::Understanding;
 use maxim_speech::understand::goal_words::{GivenUp, asked_for, given, given_up};
 
-/// Questions whether to go on that are kept.
+/// Open questions "shall I go on?", at most.
 const QUESTIONS: usize = 16;
 
-/// What the goals room told.
+/// The goals, as the goals room told them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownGoals {
     active: Option<String>,
     suspended: Vec<String>,
-    /// Goals whose person was asked whether to go on, the newest last: `channel/person`, the goal and its words.
+    /// Goals with an open question "shall I go on?", the newest last: `channel/person`, the goal and its words.
     questions: Vec<(String, MessageId, String)>,
-    /// All that isn't over, with its words, in the order of its last change.
+    /// All open goals, in the order of their last change.
     #[serde(default)]
     open: Vec<OpenGoal>,
 }
 
-/// A goal that isn't over.
+/// An open goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct OpenGoal {
     id: MessageId,
@@ -62,17 +62,17 @@ impl KnownGoals {
         Self { active: changed.active.clone(), suspended: changed.suspended.clone(), questions, open }
     }
 
-    /// What is pursued.
+    /// The active goal.
     pub fn active(&self) -> Option<String> {
         self.active.clone()
     }
 
-    /// Another goal came in between before this turn, which pursues one, had begun.
+    /// Whether this turn's goal was suspended for another before the turn had begun.
     pub fn is_laid_aside(&self, turn: MessageId) -> bool {
         self.open.iter().any(|goal| goal.turn == Some(turn) && goal.state == GoalState::Suspended)
     }
 
-    /// Whether this person was asked whether to go on.
+    /// Whether this person was asked "shall I go on?".
     pub fn asks(&self, who: &str) -> bool {
         self.questions.iter().any(|(asked, ..)| asked == who)
     }
@@ -90,7 +90,7 @@ impl KnownGoals {
         }
     }
 
-    /// The goals that are meant to be given up, with their words; else what is said instead.
+    /// The goals to give up, with their words. `Err`: what to say instead.
     fn meant(&self, wanted: &GivenUp) -> Result<Vec<(MessageId, String)>, String> {
         let is_meant = |goal: &&OpenGoal| match wanted {
             GivenUp::Present => goal.state == GoalState::Active,
@@ -116,12 +116,12 @@ fn quoted(titles: Vec<&String>) -> String {
 }
 
 impl Turns {
-    /// No further step of it is begun.
+    /// Whether no further step of the turn is begun.
     pub(super) fn is_parked(&self, turn: &Turn) -> bool {
         self.held || turn.aside
     }
 
-    /// What is said of goals, if it is of goals.
+    /// The plan for talk about goals. `None`: the words are about something else.
     pub(super) fn about_goals(&self, turn: &Turn, said: bool, pulse: &mut Pulse<'_, Self>) -> Option<Plan> {
         if !said {
             return None;
@@ -171,8 +171,8 @@ impl Turns {
         words(format!("I leave it at that: “{title}” is given up."), "I am told not to go on.")
     }
 
-    /// What is said where a goal would come to nothing because nobody here understands its words: now, while whoever gives it
-    /// listens, rather than when it is taken up.
+    /// The reply to a goal that can't be understood. It comes while the person listens, not when the goal's turn comes.
+    /// `None`: the goal is understood, or a model may understand it.
     fn not_understood(&self, title: &str, settings: &TurnsSettings) -> Option<String> {
         let is_practised = self.programs.called(title).is_some() || self.programs.serving(title).is_some();
         if settings.model || is_practised {
@@ -187,7 +187,7 @@ impl Turns {
         Some(format!("I have not taken “{title}” as a goal, because I don't understand how to do it. {because}"))
     }
 
-    /// Every turn keeps what it still has to do.
+    /// Parks every turn with the steps that it still has.
     pub(super) fn hold(&self, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(TurnsEvent::Held(true));
         let held = Self { held: true, ..Self::default() };
@@ -210,7 +210,7 @@ impl Turns {
         }
     }
 
-    /// Goes on where it was parked; what is out, or asked of somebody, is waited for.
+    /// Resumes a parked turn. If a step is running or a question is open, that is waited for.
     fn take_up(&self, turn: Turn, pulse: &mut Pulse<'_, Self>) {
         let is_out = turn.current.is_some() || turn.thinking || turn.waiting.is_some();
         if is_out || self.is_parked(&turn) {
@@ -222,7 +222,7 @@ impl Turns {
         }
     }
 
-    /// Asks whoever the goal is for, in a turn of its own.
+    /// Asks the goal's person in a separate turn.
     fn ask_whether(&self, goal: &Goal, pulse: &mut Pulse<'_, Self>) {
         let minutes = pulse.now().duration_since(goal.since).as_mins();
         let ago = match minutes {
@@ -235,7 +235,7 @@ impl Turns {
             "I laid “{}” aside {ago}, and something may have changed since. Shall I go on with it? Say “yes” or “no”.",
             goal.title
         );
-        // The question is a turn of its own, named by the message that led to it.
+        // The turn has the id of the message that led to it.
         let Some(id) = pulse.cause().map(|meta| meta.id) else { return };
         self.asks_otherwise(who(&goal.channel, &goal.sender), pulse);
         let turn = Turn::new(id, goal.trust, &goal.channel, &goal.sender);
@@ -270,7 +270,7 @@ impl Hears<GoalChanged> for Turns {
                 if goal.told.is_some() {
                     return self.end(turn, false, pulse);
                 }
-                // Whose goal it was hears of it; what is out, or thought about, comes to nothing.
+                // The goal's person hears of it. A running step or thought leads to nothing more.
                 turn.steps.clear();
                 (turn.current, turn.waiting, turn.wish) = (None, None, None);
                 (turn.thinking, turn.aside) = (false, false);

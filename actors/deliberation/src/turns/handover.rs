@@ -1,4 +1,4 @@
-//! What deliberation is told of a turn that is handed over to it.
+//! What the model is told about a turn that is handed to it.
 
 use maxim_bus::MessageId;
 use maxim_bus::signals::concepts::{KnowledgeEntry, Layer};
@@ -11,11 +11,11 @@ use serde_json::json;
 use super::turn::who;
 use maxim_speech::answer;
 
-/// Expected events that are told, those that come next.
+/// Expected events in the prompt, the next ones first.
 const EXPECTED: usize = 3;
-/// Anomaly of the time from which it is told, 0 to 1: more than any calendar's irregular months make.
+/// Anomaly of the time from which the model is told, 0 to 1. A calendar's irregular months stay below it.
 const SURPRISING: f64 = 0.1;
-/// Periods of at most so many hours, and their names.
+/// Names of periods, by their most hours.
 const PERIODS: [(f64, &str); 3] = [(24.0, "day"), (168.0, "week"), (720.0, "month")];
 
 pub(super) fn handed_over(turn: MessageId, enriched: &EnrichedPercept) -> Deliberate {
@@ -52,7 +52,7 @@ fn joined(sections: &[&str]) -> String {
     full.join("\n").trim().to_owned()
 }
 
-/// What is expected next and whether the time itself is a surprise; empty where nothing is.
+/// The events expected next, and whether the time is a surprise. Empty if there is nothing to tell.
 fn times(clocks: &ClocksDescribed) -> String {
     let rhythm = |event: &ExpectedEvent| {
         let every = PERIODS.iter().find(|(hours, _)| event.period_hours <= *hours).map_or("year", |(_, word)| word);
@@ -69,7 +69,7 @@ fn times(clocks: &ClocksDescribed) -> String {
     }
 }
 
-/// What is practised, and how it is called.
+/// The practised programs, and how to call them.
 fn practised(programs: &[ProgramRecalled]) -> String {
     if programs.is_empty() {
         return String::new();
@@ -79,7 +79,7 @@ fn practised(programs: &[ProgramRecalled]) -> String {
     format!("Practised programs, each done as one step by {RUN_PROGRAM} with params {how}:\n{}", lines.join("\n"))
 }
 
-/// What hurt, and what the gate or a person said no to.
+/// Past harm, and past refusals by the gate or a person.
 fn feared(fears: &FearsRecalled) -> String {
     let lines = fears.lines();
     if lines.is_empty() { String::new() } else { format!("What hurt or was refused before:\n{}", lines.join("\n")) }
@@ -96,10 +96,10 @@ fn room_of(layer: Layer) -> &'static str {
 
 /// Characters of a result.
 const RESULT: usize = 200;
-/// Of what was recalled, so many stand where they are left out last.
+/// So many recalled episodes are left out last.
 const BEST: usize = 3;
 
-/// What was lived through and what causes what, as data for the model; the best of it.
+/// The best episodes and causes, as data for the model.
 fn context(recalled: &[RecalledEpisode], time: Option<&TimeDescribed>, knowledge: &[KnowledgeEntry]) -> String {
     let mut sections = Vec::new();
     if !recalled.is_empty() {
@@ -124,7 +124,7 @@ fn known(knowledge: &[KnowledgeEntry], wanted: impl Fn(Layer) -> bool) -> String
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The weaker memories, and of all what was done and what came of it.
+/// The weaker memories, and the acts in all of them with their results.
 fn extended(recalled: &[RecalledEpisode]) -> String {
     let weaker = recalled.iter().skip(BEST).map(episode_line);
     let deeds = recalled.iter().filter_map(|episode| {

@@ -1,8 +1,8 @@
 //! The room that owns every turn, from the enriched percept to its end.
 //!
-//! It decides what comes next: a step, a look-up, a question to another room, a thought of the model, or the reply. What words mean
-//! is told by `maxim_speech`; what memory holds, by [`crate::recollection`]; what is done unasked, by [`crate::initiative`].
-//! On the bus, in stores and in the configuration the room is called `habit`.
+//! It decides what comes next: a step, a look-up, a question to another room, a thought of the model, or the reply. Reading and
+//! wording are done by `maxim_speech`, look-ups in memory by [`crate::recollection`], unasked acts by [`crate::initiative`].
+//! On the bus, in stores and in the configuration, the room is called `habit`.
 
 mod bridges;
 mod consent;

@@ -1,19 +1,19 @@
-//! What habit does when nobody wants anything and something is around that can be acted on.
+//! Unasked acts: the room asks about opportunities, and makes a turn of the chosen act.
 //!
 //! Biology: the dorsal striatum, which selects among the actions that the scene affords by their learned values.
-//! Law: an opportunity is weighed while no turn is open, no goal is pursued, nothing is held or stopped and the brain is awake,
-//! and no sooner than the pace allows. Experience and gate are asked about each option as signals, with a deadline; the
-//! choice is `choice.rs`'s. What is chosen becomes a turn like any other and goes through all gates; what is not costs no turn.
-//! Where nothing was worth it among the same things, it looks again later and later.
+//! Law: an opportunity is weighed while the brain is awake, no turn is open, no goal is active and nothing is held or stopped.
+//! The pace bounds how often. Experience and gate are asked about each option, with a deadline. `initiative/choice.rs` has the
+//! law of choice. The chosen act becomes a turn like any other and passes all gates. The others cost no turn. While nothing among
+//! the same things is worth an act, the pauses grow.
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use maxim_bus::clock::Reckoned;
 use maxim_bus::rooms;
-use maxim_bus::signals::acting::{ActChosen, ActOption, OpportunitySensed};
+use maxim_bus::signals::acting::{ActChosen, OpportunitySensed};
 use maxim_bus::signals::bridges::EnergyChanged;
-use maxim_bus::signals::intent::{Alternative, Intent, IntentRefused, Refusal};
+use maxim_bus::signals::intent::{Intent, IntentRefused, Refusal};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use maxim_bus::signals::lifecycle::PreemptionRequested;
 use maxim_bus::signals::percept::Disposition;
@@ -27,37 +27,27 @@ use serde_json::{Value as Json, json};
 
 use super::region::{Turns, TurnsEvent};
 use super::turn::Turn;
-use crate::initiative::choice::{Considered, choose, key_of};
-use crate::initiative::{Acting, ActingEvent, Answer, Chosen, Halt, Pondering};
+use crate::initiative::choice::{Considered, key_of};
+use crate::initiative::wording::{alternatives, reason};
+use crate::initiative::{Acting, ActingEvent, Answer, Choice, Chosen, Halt, Pondering};
 use crate::recollection::StepWanted;
 use maxim_region::{Hears, Pulse};
 
-/// How long experience and gate are waited for; what they didn't say then counts as nothing known.
+/// Time for the answers of experience and gate. A missing answer counts as nothing known.
 const ANSWERS: SignedDuration = SignedDuration::from_millis(300);
-/// What was chosen and not begun by then isn't done any more: the scene is another.
+/// A chosen act that hasn't begun by then isn't done: the scene has changed.
 const FRESH: SignedDuration = SignedDuration::from_secs(10);
 const EXPERIENCE: RegionName = rooms::NUCLEUS_ACCUMBENS;
 const GATE: RegionName = rooms::FEAR_AGENT;
 
-/// What speaks for and against an act, in words.
-fn reasons(option: &ActOption) -> String {
-    let ActOption { value, tries, novelty, fear, need, score, chance, barred, .. } = option;
-    let need = if *need > 0.0 { format!(", need {need:.2}") } else { String::new() };
-    let end = match barred {
-        Some(why) => why.clone(),
-        None => format!("worth {score:.2}, chance {chance:.2}"),
-    };
-    format!("value {value:.2}, novelty {novelty:.2} after {tries:.1} tries, fear {fear:.2}{need}: {end}")
-}
-
 impl Turns {
-    /// Nothing else is going on, and nothing forbids it.
+    /// Nothing else is going on, and nothing forbids an act.
     fn is_idle(&self) -> bool {
         let Acting { asleep, halt, .. } = self.acting;
         self.turns.is_empty() && self.goals.active().is_none() && !self.held && !asleep && halt == Halt::None
     }
 
-    /// Time is over: what is known now decides.
+    /// Decides with the answers that have come, when the time is over.
     pub(super) fn settle_overdue(&self, pulse: &mut Pulse<'_, Self>) {
         if let Some(pondering) = self.acting.pondering.clone().filter(|pondering| pondering.due <= pulse.now()) {
             self.settle(pondering, pulse);
@@ -66,11 +56,9 @@ impl Turns {
 
     fn settle(&self, pondering: Pondering, pulse: &mut Pulse<'_, Self>) {
         let law = pulse.settings().acting.law;
-        let Pondering { things, options, .. } = pondering;
-        let mut options: Vec<ActOption> = options.iter().map(|act| act.weighed(&self.acting.tried, &law)).collect();
-        let (chosen, nothing) = choose(&mut options, &law, pulse.chance());
-        let open = options.iter().filter(|option| option.barred.is_none());
-        let keys = open.map(|option| key_of(&option.tool, &option.params)).collect();
+        let choice = self.acting.choose(&pondering, &law, pulse.chance());
+        let Choice { options, keys, chosen, nothing } = choice;
+        let things = pondering.things;
         let chosen = chosen.filter(|_| self.is_idle()).map(|chosen| {
             let (turn, at) = (pulse.fresh_id(), pulse.now());
             pulse.emit_trusted(turn, Trust::Own, OpportunitySensed { turn, things: things.clone() });
@@ -80,7 +68,7 @@ impl Turns {
         pulse.keep(TurnsEvent::Acting(ActingEvent::Settled { keys, things, chosen, at, memory }));
     }
 
-    /// An answer has come: settles, when it was the last.
+    /// Takes an answer. The last one settles the choice.
     fn answered(&self, answer: Answer, pulse: &mut Pulse<'_, Self>) {
         let Some(question) = pulse.cause().and_then(|meta| meta.cause) else { return };
         let asked = self.acting.pondering.as_ref().filter(|pondering| pondering.questions.contains_key(&question));
@@ -92,7 +80,7 @@ impl Turns {
         }
     }
 
-    /// The turn of what was chosen: it is done now, unless something came in between.
+    /// The turn of the chosen act: does it now, unless something came in between.
     pub(super) fn take_opportunity(&self, enriched: &EnrichedPercept, pulse: &mut Pulse<'_, Self>) {
         let (id, now) = (pulse.turn(), pulse.now());
         let chosen = self.acting.chosen.as_ref().filter(|chosen| chosen.turn == id);
@@ -104,17 +92,8 @@ impl Turns {
         let Some((chosen, option)) = timely.and_then(|chosen| Some((chosen, chosen.option()?))) else {
             return self.end(Turn::unasked(id), false, pulse);
         };
-        let why = format!("Nobody wants anything, and I can use {}: {}", option.tool, reasons(option));
-        let alternatives = chosen.act.options.iter().enumerate().filter(|(place, _)| *place != chosen.act.chosen);
-        let mut instead: Vec<Alternative> = alternatives
-            .map(|(_, other)| Alternative {
-                tool: other.tool.clone(),
-                params: if other.params == json!({}) { Json::Null } else { other.params.clone() },
-                why: reasons(other),
-            })
-            .collect();
-        let nothing = format!("worth 0.00, chance {:.2}", chosen.act.nothing);
-        instead.push(Alternative { tool: "nothing".into(), params: Json::Null, why: nothing });
+        let why = reason(option);
+        let instead = alternatives(&chosen.act);
         let confidence = Confidence::clamped(option.chance);
         let mut turn = Turn { confidence, decided: Some(why.clone()), ..Turn::unasked(id) };
         pulse.emit_trusted(id, Trust::Own, Thought { turn: id, mind: turn.mind, text: why, confidence });
@@ -125,7 +104,7 @@ impl Turns {
         self.keep(&turn, pulse);
     }
 
-    /// What nobody wanted is over: it is learned from, and told to nobody.
+    /// Ends an unasked turn. It is learned from, and no person is told.
     pub(super) fn end_unasked(&self, mut turn: Turn, action: ActionSummary, pulse: &mut Pulse<'_, Self>) {
         turn.actions.push(action);
         self.end(turn, false, pulse);
@@ -139,12 +118,7 @@ impl Turns {
     }
 
     pub(super) fn acting_after(&self, request: &PreemptionRequested, pulse: &mut Pulse<'_, Self>) {
-        let halt = match (request, self.acting.halt) {
-            (PreemptionRequested::Stop(_), _) => Halt::Latched,
-            (PreemptionRequested::Reset { .. }, Halt::Latched) => Halt::Reset,
-            (PreemptionRequested::Resume { .. }, Halt::Reset) => Halt::None,
-            (_, halt) => halt,
-        };
+        let halt = self.acting.halt.after(request);
         if halt != self.acting.halt {
             pulse.keep(TurnsEvent::Acting(ActingEvent::Halted(halt)));
         }
@@ -162,7 +136,7 @@ impl Hears<SceneNoticed> for Turns {
         let mut things: Vec<String> = noticed.here(now).map(|thing| thing.name.clone()).collect();
         let mut options = self.acting.options(&settings.affordances, &things, noticed.pose.as_ref(), now);
         options.truncate(acting.options);
-        // What is most salient among the same things is no news.
+        // Another order of the same things is no news.
         things.sort_unstable();
         if self.acting.rests(&things, acting.every, now) {
             return;
@@ -245,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Two things with an act each, of which the second serves this need; without chance.
+    /// Two things with one act each. The second act serves this need. Without chance.
     fn rig(serves: &str) -> Rig<Turns> {
         let mut tools = core_registry().expect("good specs");
         for (name, thing, serves) in [("pat", "dog", None), ("plug_in", "socket", Some(serves.to_owned()))] {
@@ -315,7 +289,7 @@ mod tests {
             links: Vec::new(),
             episodes: Vec::new(),
         };
-        // Of the two questions about an option the gate was asked first; it doesn't answer here.
+        // About each option the gate is asked first. Here it doesn't answer.
         for (place, (tool, value)) in [("pat", 0.2), ("plug_in", 0.9)].into_iter().enumerate() {
             let of_option = questions.iter().filter(|(_, at)| **at == place).map(|(question, _)| *question);
             for question in of_option.take(1) {

@@ -1,4 +1,4 @@
-//! What comes back of a step: an outcome, a refusal of the gate, or an answer of the brain about itself.
+//! The end of a step: its outcome, a refusal by the gate, or an answer of the brain about itself.
 
 use maxim_bus::signals::approval::code_of;
 use maxim_bus::signals::intent::{IntentRefused, OUTCOME_UNKNOWN, Refusal as Refused};
@@ -19,9 +19,9 @@ use maxim_speech::answer;
 use maxim_speech::question::whereabouts::whereabouts_asked;
 use maxim_tools::FollowUp;
 
-/// Asked by a model, its answer is told in words where the model fails behind it.
+/// If a model asked it, the answer is put into words, for the case that the model fails afterwards.
 const FORESEEING: &str = "predict_outcome";
-/// A confirmation for who wants no words.
+/// The confirmation for people who want few words.
 const DONE: &str = "Done.";
 
 impl Hears<InquiryAnswered> for Turns {
@@ -104,11 +104,11 @@ impl Hears<ToolResult> for Turns {
             let deed = RecentDeed::new(pulse.now(), &turn.text, done, result.success, turn.decided.as_deref());
             pulse.keep(TurnsEvent::Did(Box::new(deed)));
         }
-        // A question doesn't wait until a turn goes on: then it comes as words of its own.
+        // A question doesn't wait for a parked turn. It comes as words of its own.
         let doubt = if self.is_parked(&turn) { None } else { self.doubt_of(result, &turn, pulse) };
         let is_asked = doubt.is_some();
         let words = doubt.unwrap_or_else(|| answer::of_result(result));
-        // What waits for a person is not gone round.
+        // An act that waits for a person must not be bypassed.
         if !is_asked && turn.goes_back(pulse.settings().follow_up(&step.tool)) {
             let status = turn.actions.last().map_or_else(String::new, |action| action.status.clone());
             let outcome = result.error.clone().unwrap_or_else(|| result.output.to_string());
@@ -183,8 +183,8 @@ impl Hears<IntentRefused> for Turns {
                 reason: refused.reason.clone(),
             }),
         };
-        // What waits for a person, or was stopped by one, is not gone round; what the gate refuses is told, so that it
-        // can be done otherwise or explained.
+        // An act that waits for a person, or was stopped by one, must not be bypassed. The model is told of other refusals, so that it
+        // can find another way or explain.
         let is_refused = matches!(refused.refusal, Refused::Blocked | Refused::Denied);
         if is_refused && turn.goes_back(FollowUp::Process) {
             let outcome = format!("{}: {}", refused.rule, refused.reason);

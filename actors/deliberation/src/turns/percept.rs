@@ -1,4 +1,4 @@
-//! How a turn begins: what was perceived is answered at once, taken as a yes or no, planned, or handed over.
+//! The beginning of a turn: a percept is answered at once, taken as a yes or no, planned, or handed to the model.
 
 use maxim_bus::signals::percept::Disposition;
 use maxim_bus::signals::recall::{EnrichedPercept, RecalledEpisode, Via};
@@ -12,13 +12,13 @@ use maxim_region::{Hears, Pulse};
 use maxim_speech::answer;
 use maxim_speech::question::whereabouts::whereabouts_asked;
 
-/// What was found by itself; what is merely associated with it is no evidence.
+/// The episodes that were found themselves. Mere associations are no evidence.
 fn found(recalled: &[RecalledEpisode]) -> Vec<RecalledEpisode> {
     recalled.iter().filter(|episode| episode.via != Via::Association).cloned().collect()
 }
 
 impl Turns {
-    /// A turn in which nothing is proposed.
+    /// Ends a turn without any proposal.
     fn end_at_once(&self, enriched: &EnrichedPercept, reply: String, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         let channel = enriched.salient.percept.metadata.channel.clone();
@@ -53,7 +53,7 @@ impl Hears<EnrichedPercept> for Turns {
             Disposition::Proceed | Disposition::Noted => {}
         }
         if !percept.is_request() || enriched.salient.disposition == Disposition::Noted {
-            // What the senses report or strangers write is no request; it was remembered, and nobody is answered.
+            // Reports of the senses and words of strangers are no requests. They are remembered and get no reply.
             self.note_answer(percept, pulse);
             let (turn, channel) = (pulse.turn(), percept.metadata.channel.clone());
             pulse.emit(TurnEnded {
@@ -96,7 +96,7 @@ impl Hears<EnrichedPercept> for Turns {
             return self.begin(turn, called, pulse);
         }
         let mut plan = plan(&settings.grammar, &percept.content, self.grounds_of(&turn), pulse.now(), &settings.zone);
-        // What was practised needs no deliberation; a clear command of the person comes first.
+        // A practised program needs no model. A person's clear command comes first.
         let open = !plan.settled && (settings.model || plan.steps.is_empty());
         match self.programs.serving(&percept.content) {
             Some(mut practised) if open => {
@@ -117,7 +117,7 @@ impl Hears<EnrichedPercept> for Turns {
         }
         if settings.model && !plan.settled {
             turn.instead = plan.passed_over("habit's own reading; the model was asked");
-            // What of it the model's words rest on isn't known.
+            // It isn't known which of them the model's words will rest on.
             turn.rest_on(enriched.recalled.iter().map(|episode| episode.id.clone()));
             let goal = self.goals.active();
             let wish = Deliberate { goal, ..handed_over(turn.id, enriched) };

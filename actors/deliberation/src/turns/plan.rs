@@ -1,4 +1,4 @@
-//! From what was understood to what is to be done and said.
+//! From the understanding to a plan: steps and words.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -20,29 +20,29 @@ use maxim_speech::time::{days, spans};
 use maxim_speech::understand::statement::may_tell;
 use maxim_speech::{Grammar, Place, QuestionKind, Reading, Understanding, Unsupported, Which, Whose, answer, terms};
 
-/// What it says of itself.
+/// The answer to "who are you?".
 const WHO_I_AM: &str = "I am Maxim. I remember what you tell me and what I do, I act with tools, and I ask before I do \
     what may do harm. Say “help” for what I understand; “maxim why” shows why I did something.";
 
-/// What habit makes of an utterance.
+/// The plan for an utterance.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub steps: Vec<StepWanted>,
-    /// What is said without looking anything up.
+    /// Words that need no look-up.
     pub say: Option<String>,
     pub thought: String,
     pub confidence: Confidence,
     pub commanded: bool,
-    /// Nothing that deliberation could add.
+    /// A model could add nothing.
     pub settled: bool,
-    /// It isn't clear what is wanted: a plan from experience may be.
+    /// The request isn't clear. A plan from experience may help.
     pub lost: bool,
-    /// What could be done instead, and why it isn't.
+    /// Alternatives, each with the reason against it.
     pub instead: Vec<Alternative>,
 }
 
 impl Plan {
-    /// Its steps, as what isn't done because of `why`.
+    /// The steps as alternatives that weren't taken because of `why`.
     pub fn passed_over(&self, why: &str) -> Vec<Alternative> {
         let step = |step: &StepWanted| Alternative {
             tool: step.tool.clone(),
@@ -69,7 +69,7 @@ impl Default for Plan {
     }
 }
 
-/// Looking inward on command is a question too, and answered like one.
+/// The question behind a command to look inward. Its answer is worded like any other.
 fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
     let text = |field: &str| params.get(field).and_then(Json::as_str).map(str::to_owned);
     match tool {
@@ -83,8 +83,8 @@ fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
     }
 }
 
-/// Steps for commands and questions, words for the rest.
-/// `grounds`: what the last answer rested on.
+/// Steps for commands and questions, words for all else.
+/// `grounds`: the grounds of the last answer.
 pub(super) fn plan(grammar: &Grammar, text: &str, grounds: &[Ground], now: Timestamp, zone: &TimeZone) -> Plan {
     let understood = grammar.understand(text);
     let sure = Confidence::clamped(1.0);
@@ -133,7 +133,7 @@ pub(super) fn plan(grammar: &Grammar, text: &str, grounds: &[Ground], now: Times
             "I am told not to do something.",
             true,
         ),
-        // Deliberation, or a plan that worked before, may know a way.
+        // A model, or a plan that worked before, may know a way.
         Understanding::Unsupported { what: Unsupported::NoTool, reply, .. } => {
             Plan { lost: true, ..say(reply, "I am asked for something that no tool of mine does.", false) }
         }
@@ -172,7 +172,7 @@ fn question(
     };
     let recall = |topic: String| {
         let wanted = Wanted::of(text, topic, words.clone(), now, zone);
-        // The index of words knows no pictures.
+        // The index of words holds no emoji.
         if !wanted.words.is_empty() && !wanted.words.iter().any(|word| word.contains(char::is_alphanumeric)) {
             return last_told(wanted.words.join(" "));
         }
@@ -224,7 +224,7 @@ fn question(
             if let Some(span) = span.clone().filter(|_| is_open && terms(&topic).is_empty()) {
                 return past(deeds_in(span), true);
             }
-            // Whose deed it was, where no tool of the agent did it, memory tells by the words.
+            // If no tool of the agent did it, memory finds by its words whose deed it was.
             let plainly = match (which, &tool) {
                 (Which::First | Which::Last, None) => {
                     let asked = topic::of_others(&topic);
@@ -288,8 +288,13 @@ fn question(
     }
 }
 
-/// Deeds that are looked up by the words of the question, and by a tool that the grammar knows.
-fn deeds_by_words(tool: Option<String>, topic: &str, success: Option<bool>, span: Option<&spans::Named>) -> StepWanted {
+/// A look-up of deeds by the words of the question, and by a tool that the grammar knows.
+fn deeds_by_words(
+    tool: Option<String>,
+    topic: &str,
+    success: Option<bool>,
+    span: Option<&spans::NamedSpan>,
+) -> StepWanted {
     let mut params = within(span, if span.is_some() { SPANNED } else { 10 });
     let failed = topic::without_failure(topic);
     if let Some(success) = success.or(failed.as_ref().map(|_| false)) {

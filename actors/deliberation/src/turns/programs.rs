@@ -1,4 +1,4 @@
-//! Programs that the cerebellum made of practised sequences, as habit offers them.
+//! Programs that the cerebellum made of practised sequences.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::plan::Plan;
 use crate::recollection::StepWanted;
 
-/// Words that ask for the list.
+/// Requests for the list.
 const LISTING: [&str; 4] =
     ["what programs do you know", "which programs do you know", "list your programs", "what programs do you have"];
 
@@ -41,14 +41,14 @@ impl Programs {
         }
     }
 
-    /// The plan for words that name a program, or ask which there are; none for other words.
+    /// The plan for words that name a program or ask for the list. `None` for other words.
     pub fn called(&self, text: &str) -> Option<Plan> {
         let plain = text.trim().trim_end_matches(['?', '.', '!']).to_lowercase();
         if LISTING.contains(&plain.as_str()) {
             return Some(say(self.listed(), "I am asked which programs I know."));
         }
         let (name, words) = invocation(text)?;
-        // Without a program of this name the words may mean something else, a command of the shell for instance.
+        // Without a program of this name, the words may mean something else, such as a shell command.
         let known = self.0.get(&name)?;
         let Some(values) = known.program.values_given(words) else {
             let blanks: Vec<String> = (1..=known.program.values).map(|number| format!("\"<{number}>\"")).collect();
@@ -62,11 +62,11 @@ impl Programs {
         known.plan(&values, known.program.commanded)
     }
 
-    /// The plan of the strongest offered program that serves this goal.
+    /// The plan of the strongest offered program for this goal.
     pub fn serving(&self, goal: &str) -> Option<Plan> {
         let mut offered: Vec<&Known> = self.0.values().filter(|known| known.offered).collect();
         offered.sort_by(|a, b| b.program.strength.get().total_cmp(&a.program.strength.get()));
-        // The person did not ask for these steps in so many words: the gate weighs them as the agent's own idea.
+        // The person didn't ask for these very steps, so the gate weighs them as the agent's own idea.
         offered.into_iter().find_map(|known| known.plan(&known.program.values_in(goal)?, false))
     }
 
@@ -81,7 +81,7 @@ impl Programs {
         plan.ok_or_else(|| format!("program {name} takes {} values, got {}", known.program.values, values.len()))
     }
 
-    /// What to tell a person who said at length what is one step by now; once for each program.
+    /// The news that a person's request is one step by now. Each program is told once.
     pub fn news(&self, goal: &str, steps: &[StepWanted]) -> Option<(String, String)> {
         let serves = |known: &&Known| {
             let calls = || known.program.calls(&known.program.values_in(goal)?);

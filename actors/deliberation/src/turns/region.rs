@@ -1,14 +1,14 @@
-//! Turns as a room: owns each turn from the enriched percept to its end.
+//! The room of turns: owns each turn from the enriched percept to its end. On the bus it is called `habit`.
 //!
 //! Biology: habits of the dorsal striatum.
-//! Law: what was understood becomes steps; each step goes through the gate or, for questions about the brain, through
-//! the introspection door; what came of them is worded into one reply, spoken by the `respond` tool. Where a model is
-//! configured, what isn't a clear command is handed over to deliberation first. What isn't understood is offered as the
-//! plan that worked for such a goal, and done when the person says yes; where memory knows no place, the usual one is
-//! told; what a model does goes back to it (`thinking_on.rs`); who finds confirmations unwelcome gets them in a word.
-//! Bridges are waited for no longer than 300 ms. While it is held, and for a goal that was laid aside, no further step is
-//! begun; it is when the time has come (`goals.rs`).
-//! Remembers: open turns, as records; offers and manners. Forgets: ended ones; an offer after five minutes.
+//! Law: a request becomes steps. Each step goes through the gate, or through the introspection door if it is a question about
+//! the brain. Their results are worded into one reply, which the `respond` tool speaks. With a model, all but clear commands are
+//! handed to the model first, and the results of its acts go back to it (`delegation.rs`). For an unclear request, the plan that
+//! worked for such a goal is offered, and done when the person says yes. Where memory knows no place, the usual one is told.
+//! People who find confirmations unwelcome get them in one word.
+//! A bridge has 300 ms to answer. While the room is held or a goal is suspended, no further step of the turn is begun. It
+//! resumes later (`goals.rs`).
+//! Remembers: open turns, as records; offers and manners. Forgets: ended turns; an offer after five minutes.
 //! Down: enriched percepts wait; nothing is proposed.
 
 use std::collections::BTreeMap;
@@ -50,40 +50,40 @@ use maxim_bus::rooms::RESPOND;
 use maxim_region::wiring;
 use maxim_region::{Card, Hears, Pulse, Region};
 
-/// A turn that hears nothing for this long is ended with what it has. Longer than any tool's deadline.
+/// A turn without news for this long ends with what it has. Longer than any tool's deadline.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(8);
-/// What is held or was laid aside for another goal waits this long for its time.
+/// Longest time that a held turn or a suspended goal waits.
 const LAID_ASIDE: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How long a bridge is waited for.
+/// Time for a bridge to answer.
 const BRIDGE: SignedDuration = SignedDuration::from_millis(300);
-/// What could have been done instead, at most, that is kept with what is done.
+/// Alternatives that are kept with an act, at most.
 const ALTERNATIVES: usize = 5;
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct Turns {
-    /// Open turns, and when each is given up.
+    /// Open turns, each with the time at which it is given up.
     pub(super) turns: BTreeMap<MessageId, Timestamp>,
     /// Practised sequences that are one step.
     #[serde(default)]
     pub(super) programs: Programs,
     #[serde(default)]
     pub(super) counsel: Counsel,
-    /// A hold: nothing is proposed.
+    /// While it is set, nothing is proposed.
     #[serde(default)]
     pub(super) held: bool,
-    /// What is pursued, and what was laid aside.
+    /// The active goal, and suspended ones.
     #[serde(default)]
     pub(super) goals: KnownGoals,
-    /// What the gate asked.
+    /// Open questions of the gate.
     #[serde(default)]
     pub(super) questions: Questions,
-    /// What it does when nobody wants anything.
+    /// State of unasked acts.
     #[serde(default)]
     pub(super) acting: Acting,
-    /// What a model did lately, and why.
+    /// A model's latest acts, with its reasons.
     #[serde(default)]
     pub(super) recent: RecentDeeds,
-    /// What the last answers rested on.
+    /// Grounds of the last answers.
     #[serde(default)]
     pub(super) grounds: Grounds,
 }
@@ -223,7 +223,7 @@ impl Turns {
         pulse.keep(TurnsEvent::Touched { turn: turn.id, due: pulse.now().later(patience) });
     }
 
-    /// What the last answer to who speaks in this turn rested on.
+    /// Grounds of the last answer to the speaker of this turn.
     pub(super) fn grounds_of(&self, turn: &Turn) -> &[Ground] {
         self.grounds.of(&who(&turn.channel, &turn.sender))
     }
@@ -264,7 +264,7 @@ impl Turns {
         }
     }
 
-    /// Says what there is to say, through the gate like every action.
+    /// Speaks the reply, through the gate like every act.
     pub(super) fn speak(&self, mut turn: Turn, pulse: &mut Pulse<'_, Self>) {
         if turn.said.is_empty() {
             return self.end(turn, false, pulse);
@@ -283,7 +283,7 @@ impl Turns {
         let outcome = done.map(|action| match action.status.as_str() {
             "done" => Some(true),
             "failed" => Some(false),
-            _ => None, // a no of the gate says nothing of the plan
+            _ => None, // a refusal by the gate says nothing about the plan
         });
         if let (Some(template), Some(outcomes)) = (turn.tried, outcome.collect::<Option<Vec<bool>>>())
             && !outcomes.is_empty()

@@ -1,4 +1,4 @@
-//! What habit is set up with: a grammar made from the tools, and what it knows of them.
+//! Settings of the room of turns: a grammar made from the tools, and facts about the tools.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use maxim_bus::rooms::RESPOND;
 use maxim_speech::{Effect, Grammar, GrammarError, ToolSpeech};
 use maxim_tools::{Door, EffectClass, FollowUp, Resolved, SpeechPattern, ToolRegistry, ToolSpec};
 
-/// How habit is set up.
+/// Settings of the room of turns.
 #[derive(Clone)]
 pub struct TurnsSettings {
     pub grammar: Arc<Grammar>,
-    /// By which names tools go.
+    /// The registered tools, with their names.
     pub tools: Arc<ToolRegistry>,
     pub zone: TimeZone,
     /// Whether a model may be asked.
     pub model: bool,
-    /// Actions that a turn may take by a model.
+    /// Acts that a model may take in one turn.
     pub steps: u32,
-    /// Tools whose success needs no more words than that it is done.
+    /// Tools whose success is confirmed with one word.
     pub confirmed: Arc<Vec<String>>,
     /// Tools that may be used unasked.
     pub affordances: Arc<Vec<ToolSpec>>,
@@ -30,8 +30,8 @@ pub struct TurnsSettings {
 }
 
 impl TurnsSettings {
-    /// The grammar is made from what the registered tools say about themselves. `model` is how many actions a turn may take
-    /// by a model, if there is one.
+    /// The grammar is made from the tools' own speech patterns. `model`: the acts that a model may take in one turn, if there is
+    /// a model.
     ///
     /// # Errors
     /// A tool's speech pattern can't be read.
@@ -68,12 +68,12 @@ impl TurnsSettings {
         self.tools.get(tool).is_some_and(|found| found.spec.door == Door::Introspection)
     }
 
-    /// What recollection needs for a question of this person.
+    /// The view that recollection needs for a question of this person.
     pub(super) fn view<'a>(&'a self, asker: &'a str) -> View<'a> {
         View { grammar: &self.grammar, zone: &self.zone, asker }
     }
 
-    /// What an answer says, by whatever name the words are given.
+    /// The words of an answer, under any name of the parameter.
     pub(super) fn words<'a>(&self, params: &'a Json) -> Option<&'a str> {
         let spec = &self.tools.get(RESPOND)?.spec;
         let aliases = spec.parameter_aliases.iter().map(|(alias, _)| alias.as_str());

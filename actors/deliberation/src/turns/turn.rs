@@ -1,4 +1,4 @@
-//! A turn: whose it is, what is wanted, what was done, and what is to be said.
+//! A turn: its person, the request, the acts, and the reply.
 
 use std::collections::VecDeque;
 
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::recollection::StepWanted;
 use crate::recollection::grounds::Ground;
 
-/// Characters of an action's result that its turn's summary carries.
+/// Characters of a result in the turn's summary.
 const SUMMARY: usize = 300;
-/// Characters of why a step was taken that its turn keeps.
+/// Characters of a reason that the turn keeps.
 pub(super) const DECIDED: usize = 200;
 
 /// One turn, as a record.
@@ -26,60 +26,60 @@ pub(super) struct Turn {
     pub trust: Trust,
     pub channel: String,
     pub sender: String,
-    /// What the person said, for the goal of the intents.
+    /// The person's words. They are the goal of the intents.
     pub text: String,
     pub mind: Mind,
     pub confidence: Confidence,
-    /// The person's own words asked for exactly these steps.
+    /// The person's own words named exactly these steps.
     pub commanded: bool,
     pub steps: VecDeque<StepWanted>,
-    /// The step that is out.
+    /// The running step.
     pub current: Option<StepWanted>,
-    /// What is to be said of what came of the steps.
+    /// The reply so far.
     pub said: Vec<String>,
     pub actions: Vec<ActionSummary>,
     pub recalled: Vec<RecalledEpisode>,
     #[serde(default)]
     pub knowledge: Vec<KnowledgeEntry>,
-    /// Episodes that what is said and done rests on.
+    /// Episodes that words and acts rest on.
     #[serde(default)]
     pub rests_on: Vec<String>,
-    /// Of these, what the answer to a question was worded from.
+    /// Those of them that the answer to a question rests on.
     #[serde(default)]
     pub grounds: Vec<Ground>,
-    /// Set while the reply is out to be spoken.
+    /// The reply, while it is on its way to be spoken.
     pub reply: Option<String>,
-    /// The bridge that it waits for.
+    /// The bridge, or answer of the gate, that the turn waits for.
     #[serde(default)]
     pub waiting: Option<Waiting>,
-    /// The template of the plan that is being done.
+    /// The template of the running plan.
     #[serde(default)]
     pub tried: Option<u64>,
-    /// Confirmations in a word.
+    /// Confirmations are one word.
     #[serde(default)]
     pub brief: bool,
-    /// What deliberation was told, when it has the turn.
+    /// The request to the model, while the model leads the turn.
     #[serde(default)]
     pub wish: Option<Box<Deliberate>>,
-    /// What came of the model's actions, in words: said when it doesn't answer itself.
+    /// Results of the model's acts in words. They are told if the model doesn't answer itself.
     #[serde(default)]
     pub outcomes: Vec<String>,
-    /// Deliberation was told, and has not answered yet.
+    /// The model has been asked and hasn't answered yet.
     #[serde(default)]
     pub thinking: bool,
-    /// Its goal was laid aside for another: no further step is begun.
+    /// Its goal is suspended: no further step is begun.
     #[serde(default)]
     pub aside: bool,
-    /// What was wanted was not understood.
+    /// The request was not understood.
     #[serde(default)]
     pub lost: bool,
-    /// Why the last step was taken.
+    /// The reason for the last step.
     #[serde(default)]
     pub decided: Option<String>,
-    /// What could have been done instead: until the next intent has told it.
+    /// Alternatives to the next step, until its intent has told them.
     #[serde(default)]
     pub instead: Vec<Alternative>,
-    /// Nobody wanted it, and nobody is told.
+    /// An unasked act: no person is told.
     #[serde(default)]
     pub unasked: bool,
 }
@@ -119,7 +119,7 @@ impl Turn {
         }
     }
 
-    /// What is said and done rests on these too.
+    /// Adds episodes that words and acts rest on.
     pub fn rest_on(&mut self, episodes: impl IntoIterator<Item = String>) {
         for episode in episodes {
             if !episode.is_empty() && !self.rests_on.contains(&episode) {
@@ -128,26 +128,26 @@ impl Turn {
         }
     }
 
-    /// A turn that nobody wanted.
+    /// A turn of an unasked act.
     pub fn unasked(id: MessageId) -> Self {
         Self { unasked: true, ..Self::new(id, Trust::Own, "", "") }
     }
 }
 
-/// What a turn waits for, at a bridge or at the gate.
+/// An answer of a bridge or of the gate that a turn waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Waiting {
-    /// How such a goal was reached before.
+    /// Plans that worked for such a goal.
     Plans,
-    /// Where such a thing usually is; with what is said if nobody knows. Without, the question is answered as any other.
+    /// The usual place of a thing. `fallback`: words in case no place is known. `None`: the question is answered as any other.
     UsualPlace { fallback: Option<String> },
-    /// What the gate makes of an answer: whether it named no approval, or by letters that can be a word as well.
+    /// The gate's decision about an answer. `is_bare`: it named no approval. `is_a_word`: its letters may also be a word.
     Gate { is_bare: bool, is_a_word: bool },
-    /// What comes of what was allowed.
+    /// The outcome of an allowed act.
     Outcome { intent: MessageId, tool: String },
 }
 
-/// Names a conversation partner: `channel/person`.
+/// The name of a conversation partner: `channel/person`.
 pub(super) fn who(channel: &str, person: &str) -> String {
     format!("{channel}/{person}")
 }

@@ -1,4 +1,4 @@
-//! Words what came of tools that work on code, read the web, or change what the agent itself may or wants.
+//! Words for the results of tools that work on code, read the web, or change the agent's own powers and goals.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::{SHOWN_CHARS, bounded};
 
 /// Lines of a list.
 const LINES: usize = 20;
-/// Who can give back what was lowered.
+/// Where lowered powers are given back.
 const RESTORE: &str = "Only a person gives it back, with `maxim powers restore`.";
 
-/// What a tool did, in plain English; none for those that are worded elsewhere. What was cut is said by the caller.
+/// The result of a tool, in plain English. `None`: another module words this tool. The caller says what was cut.
 pub(crate) fn told(tool: &str, output: &Value) -> Option<String> {
     let word = |name: &str| output[name].as_str().unwrap_or_default();
     Some(match tool {

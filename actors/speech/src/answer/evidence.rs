@@ -1,4 +1,4 @@
-//! What an answer may rest on, and how it is cited.
+//! Evidence for an answer, and how it is cited.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,11 +11,11 @@ use crate::understand::courtesy;
 /// Where a piece of evidence comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Origin {
-    /// Someone said it; `None` where it isn't known who.
+    /// Somebody said it. `None`: it isn't known who.
     Told {
         person: Option<String>,
     },
-    /// A sense heard it, from nobody knows whom: a person, or a loudspeaker.
+    /// A sense heard it: a person, or a loudspeaker.
     Heard,
     /// The agent did it with this tool.
     Did {
@@ -31,7 +31,7 @@ pub enum Origin {
     Other,
 }
 
-/// Who said what somebody said who may not command.
+/// The name for people who may not command.
 pub const STRANGER: &str = "Somebody outside";
 
 /// One recalled episode.
@@ -44,23 +44,23 @@ pub struct Evidence {
     pub origin: Origin,
     /// Relevance by the memory that found it: 0 none, 1 all.
     pub score: f64,
-    /// What came of it, for actions.
+    /// The result of an action.
     pub result: Option<String>,
     pub success: Option<bool>,
 }
 
 impl Evidence {
-    /// Nobody knows whose words these are: they stand beside what somebody told, and never in its place.
+    /// The speaker isn't known for sure. Such words stand beside what a known person told, never in its place.
     pub(crate) fn is_hearsay(&self) -> bool {
         self.origin == Origin::Heard || self.is_strangers()
     }
 
-    /// Somebody said it who may not command: they could call themselves by anybody's name.
+    /// The speaker may not command, and could use anybody's name.
     pub(crate) fn is_strangers(&self) -> bool {
         matches!(&self.origin, Origin::Told { person: Some(person) } if person == STRANGER)
     }
 
-    /// Why what was wanted wasn't done, where the gate kept it from being: a rule, and its reason.
+    /// The rule and reason by which the gate refused the act. `None`: the gate let it pass.
     pub fn undone(&self) -> Option<&str> {
         let result = self.result.as_deref().filter(|_| self.success.is_none())?;
         let rule = result.split_once(": ").map_or(result, |(rule, _)| rule);
@@ -69,7 +69,7 @@ impl Evidence {
         (is_rule || matches!(result, "asked" | "blocked" | "denied" | "stopped")).then_some(result)
     }
 
-    /// Nothing tells how an act ended: it may have been done.
+    /// The end of the act isn't known: it may have been done.
     pub(crate) fn is_open(&self) -> bool {
         let is_told = self.result.as_deref().is_some_and(|result| !result.contains(NOT_KNOWN));
         self.success.is_none() && !is_told
@@ -112,7 +112,7 @@ pub(crate) fn cited(evidence: &Evidence, sentence: &str, asker: Option<&str>, zo
     if meant.is_empty() { statement } else { format!("{statement} ({}.)", meant.join(", ")) }
 }
 
-/// Who told something: "you" for whoever asks, and where it isn't known.
+/// The name of the speaker: "you" for the asker, and for an unknown speaker.
 fn named<'p>(person: Option<&'p str>, asker: Option<&str>) -> &'p str {
     match (person, asker) {
         (None, _) => "You",
@@ -126,7 +126,7 @@ fn stated(evidence: &Evidence, stem: &str, asker: Option<&str>, date: &str) -> S
         Origin::Told { person } => {
             let who = named(person.as_deref(), asker);
             let stem = without_speaker(stem, person.as_deref());
-            // "And one with Rita" is half of a sentence; "by the way" is none of it.
+            // "And one with Rita" is half a sentence. "By the way" isn't part of one.
             let goes_on = ["and ", "or ", "but "].iter().any(|lead| stem.to_lowercase().starts_with(lead));
             let stem = if goes_on { stem } else { courtesy::without_fillers(stem) };
             if let Some(rest) = corrections::put_right(stem) {
@@ -152,7 +152,7 @@ fn stated(evidence: &Evidence, stem: &str, asker: Option<&str>, date: &str) -> S
     }
 }
 
-/// Where the words begin with the name of who said them, as in a transcript, that is said already.
+/// Words that begin with the speaker's name, as in a transcript, need no other citation.
 fn without_speaker<'s>(stem: &'s str, person: Option<&str>) -> &'s str {
     match stem.split_once(": ").zip(person) {
         Some(((name, rest), person)) if name.trim().eq_ignore_ascii_case(person) => rest,
@@ -160,7 +160,7 @@ fn without_speaker<'s>(stem: &'s str, person: Option<&str>) -> &'s str {
     }
 }
 
-/// Words in the first or second person would change their meaning in reported speech, so such a sentence is quoted.
+/// First and second person change their meaning in reported speech, so such a sentence is quoted.
 fn speaks_of_itself(sentence: &str) -> bool {
     let words = sentence.to_lowercase().replace('’', "'");
     words.split(|c: char| !c.is_alphanumeric() && c != '\'').any(|word| {
@@ -172,7 +172,7 @@ fn speaks_of_itself(sentence: &str) -> bool {
     })
 }
 
-/// Lower case for a first word that has a capital only because it began a sentence.
+/// Lower case for a first word that has a capital only as the first of its sentence.
 fn lowered(sentence: &str) -> String {
     let first = sentence.split_whitespace().next().unwrap_or_default().to_lowercase();
     let common = [

@@ -1,4 +1,4 @@
-//! Words what the brain found out about itself, for a person.
+//! Words for what the brain found out about itself.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{SHOWN_CHARS, bounded};
 /// Lines of a list.
 const LINES: usize = 8;
 
-/// What an introspection tool gave, in plain English; none for those that are worded elsewhere.
+/// The result of an introspection tool, in plain English. `None`: another module words this tool.
 pub(crate) fn told(tool: &str, params: &Value, output: &Value) -> Option<String> {
     let said = match tool {
         "pain_history" => pains(params, output),
@@ -35,7 +35,7 @@ fn words(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The first lines of a list, and how many more there are.
+/// The first lines of a list, and the number of the others.
 fn lines(items: &Value, found: Option<u64>, line: impl Fn(&Value) -> String) -> String {
     let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut told: Vec<String> = items.iter().take(LINES).map(line).collect();
@@ -44,7 +44,7 @@ fn lines(items: &Value, found: Option<u64>, line: impl Fn(&Value) -> String) -> 
     told.join("\n")
 }
 
-/// What hurt, and what the gate would say of an action.
+/// Past harm, and the gate's forecast for an action.
 fn pains(params: &Value, output: &Value) -> String {
     let mut told = Vec::new();
     if let Some(tool) = params["check_action"].as_str() {

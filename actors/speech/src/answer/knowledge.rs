@@ -1,4 +1,4 @@
-//! Answers from general knowledge: what is known apart from when it was learned, and how surely.
+//! Answers from general knowledge: facts apart from their episodes, each with its confidence.
 
 use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry, Layer};
 
@@ -6,11 +6,11 @@ use super::memory::{ANSWERS, coverage};
 
 /// Pieces of knowledge in one answer, at most.
 const MOST: usize = 3;
-/// Names in one answer, at most; what is left out is counted.
+/// Names in one answer, at most. The others are counted.
 const MOST_NAMES: usize = 12;
 
-/// What is generally known about a question of these words, with its confidence; nothing if no piece bears on it. What led to
-/// what is told where it is asked for.
+/// General knowledge about a question of these words, with its confidence. `None`: no piece bears on it. Causes are told where
+/// the question asks for them.
 pub fn known(words: &[String], knowledge: &[KnowledgeEntry]) -> Option<String> {
     let bears = |entry: &&KnowledgeEntry| {
         if entry.layer == Layer::Nac {
@@ -21,7 +21,7 @@ pub fn known(words: &[String], knowledge: &[KnowledgeEntry]) -> Option<String> {
     };
     let mut said: Vec<(String, String)> = Vec::new();
     for (entry, words) in knowledge.iter().filter(bears).filter_map(|entry| Some((entry, told(entry)?))) {
-        // What stands in a passage is known of all that it speaks of.
+        // A passage is about everything that it mentions.
         if said.len() < MOST && !said.iter().any(|(before, _)| before.contains(&words)) {
             said.push((words.clone(), sentence(entry, &words)));
         }
@@ -35,7 +35,7 @@ fn sentence(entry: &KnowledgeEntry, words: &str) -> String {
     format!("{words} (confidence {:.2}{source}).", entry.confidence.get())
 }
 
-/// What a piece of knowledge says; nothing where it says something of the brain's own notions alone.
+/// The words of a piece of knowledge. `None`: it is about the brain's own notions alone.
 fn told(entry: &KnowledgeEntry) -> Option<String> {
     let words = match entry.text.trim() {
         "" if entry.relations.is_empty() => format!("I know of {}", entry.name),
@@ -53,7 +53,7 @@ fn sides(relation: &str) -> Option<(&str, &str, &str)> {
     Some((from, kind, to))
 }
 
-/// Whether a relation is of a pattern of outcomes, such as "print success": a name that the brain gave, and nobody says.
+/// Whether a relation is about a pattern of outcomes, such as "print success". The brain gave it that name; people don't use it.
 fn is_inward(relation: &str) -> bool {
     let is_pattern = |name: &str| name.ends_with(" success") || name.ends_with(" failure");
     sides(relation).is_some_and(|(from, _, to)| is_pattern(from) || is_pattern(to))
@@ -72,7 +72,7 @@ fn readable(relation: &str) -> String {
     format!("{from} {words} {to}")
 }
 
-/// A piece of knowledge as a line of the prompt, as data.
+/// A piece of knowledge as a line of data for the prompt.
 pub fn prompt_line(entry: &KnowledgeEntry) -> String {
     let relations =
         if entry.relations.is_empty() { String::new() } else { format!("; {}", entry.relations.join("; ")) };
@@ -86,7 +86,7 @@ pub fn prompt_line(entry: &KnowledgeEntry) -> String {
     )
 }
 
-/// The concepts of a kind, or what a name means.
+/// The concepts of a kind, or the meaning of a name.
 pub fn concepts(topic: &str, found: &[ConceptShown]) -> String {
     match found {
         [] => format!("I don't know any {topic}."),

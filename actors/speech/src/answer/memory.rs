@@ -21,26 +21,26 @@ word_lists! {
     SHORT = "short";
 }
 
-/// Share of the question's content words that a sentence must hold to count as an answer; below it, it is only said to be
-/// the nearest thing known.
+/// Share of the question's content words that an answer must hold. Below it, a sentence is only called the nearest thing
+/// known.
 pub(crate) const ANSWERS: f64 = 0.6;
 
-/// Share below which it isn't even near.
+/// Share below which a sentence isn't even near.
 const NEAREST: f64 = 0.3;
-/// The most that a sentence of another time or of something else than what is asked for covers.
+/// The most that a sentence about another time or another subject covers.
 const OTHER: f64 = 0.5;
 
-/// How soon after something it is gone on with.
+/// How soon after a sentence its continuation comes.
 const GOES_ON: SignedDuration = SignedDuration::from_mins(2);
 
-/// How a reply begins that doesn't answer.
+/// The beginning of a reply that doesn't answer.
 pub const UNKNOWN: &str = "I don't know";
 
 /// A worded answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     pub text: String,
-    /// Places, in the given evidence, of what the answer rests on.
+    /// Places of the evidence that the answer rests on.
     pub rests_on: Vec<usize>,
     /// Whether the question was answered; false for "I don't know".
     pub known: bool,
@@ -50,18 +50,18 @@ struct Sentence<'e> {
     place: usize,
     evidence: &'e Evidence,
     text: &'e str,
-    /// Share of the question's words that it holds, 0 to 1.
+    /// Share of the question's words that the sentence holds, 0 to 1.
     covers: f64,
-    /// How many words that follow each other in the question do here too: who did it to whom, and which number is of what.
+    /// Number of words that follow each other in both. It tells who did it to whom, and which number belongs to what.
     together: usize,
 }
 
-/// The best sentence of the evidence with its source and date, and what was known before if that was different; or that it
-/// isn't known. `asker` is who asks, so that what this person told is "you told me".
+/// The best sentence of the evidence with its source and date, and the earlier one if it was different. Or: it isn't
+/// known. `asker`: the person who asks; that person's own words are "you told me".
 pub fn recalled(wanted: &Wanted, evidence: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> Reply {
     let (topic, words) = (wanted.topic.as_str(), wanted.words.as_slice());
     let mut found = sentences(wanted, evidence, zone);
-    // Nobody else knows what is somebody's own.
+    // Only its owner knows a person's own name.
     if ["my", "mine", "i", "me"].iter().any(|own| topic.split_whitespace().any(|word| word.eq_ignore_ascii_case(own))) {
         found.retain(|one| !one.evidence.is_strangers());
     }
@@ -102,7 +102,7 @@ pub fn recalled(wanted: &Wanted, evidence: &[Evidence], asker: Option<&str>, zon
             return reply;
         }
         let is_before = other.evidence.at < best.evidence.at && other.evidence.at.is_some();
-        // Of another subject nothing changed.
+        // Nothing changed about another subject.
         let is_changed = corrections::is_of_same(best.text, other.text)
             || is_before && corrections::revises(best.text, other.text, false);
         let lead = if is_before && is_changed { "Before that: " } else { "Also: " };
@@ -112,7 +112,7 @@ pub fn recalled(wanted: &Wanted, evidence: &[Evidence], asker: Option<&str>, zon
     reply
 }
 
-/// What put the best evidence right, the last that did: what the same person told right behind it or about the same.
+/// The last correction of the best evidence: by the same person, right after it or about the same subject.
 fn revised<'e>(words: &[String], best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e Evidence)> {
     let Origin::Told { person } = &best.evidence.origin else { return None };
     let is_later = |one: &Evidence| {
@@ -122,7 +122,7 @@ fn revised<'e>(words: &[String], best: &Sentence, evidence: &'e [Evidence]) -> O
     later.sort_by_key(|(_, one)| one.at);
     let (mut next, mut found) = (true, None);
     for (place, one) in later {
-        // What changed of something else than what is asked for is another matter.
+        // A change of something that isn't asked for is another matter.
         let is_asked = corrections::put_right(&one.text).is_some() || coverage(words, &one.text) > 0.0;
         let is_revision = is_asked && corrections::revises(&one.text, best.text, next);
         next &= is_revision;
@@ -131,7 +131,7 @@ fn revised<'e>(words: &[String], best: &Sentence, evidence: &'e [Evidence]) -> O
     found
 }
 
-/// What the same person told next, where it speaks of the same by a pronoun alone.
+/// The same person's next words, where they point at the same by a pronoun alone.
 fn gone_on<'e>(best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e Evidence)> {
     let told = best.evidence.at?;
     let is_later = |one: &Evidence| one.origin == best.evidence.origin && one.at.is_some_and(|at| at > told);
@@ -141,7 +141,7 @@ fn gone_on<'e>(best: &Sentence, evidence: &'e [Evidence]) -> Option<(usize, &'e 
     (is_near && matches!(next.origin, Origin::Told { .. }) && corrections::goes_on(&next.text)).then_some((place, next))
 }
 
-/// The evidence that answers a question of these words best; none if none does.
+/// The evidence that answers a question of these words best.
 pub fn best<'e>(wanted: &Wanted, evidence: &'e [Evidence], zone: &TimeZone) -> Option<&'e Evidence> {
     let found = sentences(wanted, evidence, zone);
     found.first().filter(|best| best.covers >= ANSWERS).map(|best| best.evidence)
@@ -164,19 +164,19 @@ pub fn is_alike(a: &str, b: &str) -> bool {
     terms(a) == terms(b)
 }
 
-/// What learned experience predicts for an action.
+/// A prediction for an action, from experience.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     pub tool: String,
     pub value: Value,
     pub confidence: Confidence,
-    /// How many outcomes it was learned from.
+    /// The number of outcomes that it was learned from.
     pub outcomes: usize,
-    /// What usually came of it.
+    /// The usual outcome.
     pub usual: Option<String>,
 }
 
-/// A prediction with what it rests on; that it isn't known where nothing was learned. Nothing is done.
+/// A prediction with its grounds, or that it isn't known. Nothing is done.
 pub fn expected(topic: &str, expectation: Option<&Expectation>) -> String {
     let Some(known) = expectation.filter(|known| known.outcomes > 0) else {
         return format!("I don't know what would happen{}: I have no experience with it. I did nothing.", about(topic));
@@ -204,13 +204,13 @@ pub(crate) fn about(topic: &str) -> String {
     if topic.is_empty() { String::new() } else { format!(" (about “{topic}”)") }
 }
 
-/// The sentences that hold any of the words, the best first: what covers most, then what is newest. Of a day or a span that is
-/// asked for only what is of it covers most of the question, and only what holds all that it needs.
+/// The sentences that hold any of the words: first those that cover most, then the newest. If a day or span is
+/// asked for, only a sentence about it covers most of the question, and only one that holds all needed words.
 fn sentences<'e>(wanted: &Wanted, evidence: &'e [Evidence], zone: &TimeZone) -> Vec<Sentence<'e>> {
     let (words, mut found) = (wanted.words.as_slice(), Vec::new());
     for (place, one) in evidence.iter().enumerate() {
         for text in split(&one.text) {
-            // A question that was asked before is no answer to it.
+            // An earlier question is no answer.
             if asks(text) {
                 continue;
             }
@@ -227,7 +227,7 @@ fn sentences<'e>(wanted: &Wanted, evidence: &'e [Evidence], zone: &TimeZone) -> 
             }
         }
     }
-    // Of what a stranger says, or a sense heard, nobody knows whose word it is.
+    // Nobody vouches for the words of a stranger or of a sense.
     let hearsay = |one: &Sentence| one.evidence.is_hearsay();
     found.sort_by(|a, b| {
         let answers = (b.covers >= ANSWERS).cmp(&(a.covers >= ANSWERS));
@@ -241,7 +241,7 @@ fn sentences<'e>(wanted: &Wanted, evidence: &'e [Evidence], zone: &TimeZone) -> 
     found
 }
 
-/// Sentences end at a mark that white space follows, or at a line's end; a dot within a number or a name does not count.
+/// Sentences end at a mark before white space, or at the end of a line. A dot inside a number or name doesn't count.
 pub fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -262,7 +262,7 @@ pub fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether the dot behind this belongs to its last word: a title, an initial, or another abbreviation.
+/// Whether the dot belongs to the last word: a title, an initial, or another abbreviation.
 fn is_shortened(text: &str) -> bool {
     let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
     let is_initial = last.chars().count() == 1 && last.chars().all(|c| c.is_uppercase() && c != 'I');
@@ -300,13 +300,13 @@ fn stems(words: &[String]) -> Vec<String> {
     pieces.map(|piece| stemmer.stem(&spelt(inflection::base(&piece))).into_owned()).collect()
 }
 
-/// How many words that follow each other in the question do in the sentence too.
+/// The number of words that follow each other in the question and in the sentence.
 fn together(words: &[String], text: &str) -> usize {
     let (asked, held) = (stems(words), stems(&terms(text)));
     asked.windows(2).filter(|pair| held.windows(2).any(|other| other == *pair)).count()
 }
 
-/// Whether it speaks of another one of several that are numbered than the question does: "hall 5" for "hall 4".
+/// Whether the sentence is about another number of a series: "hall 5" for "hall 4".
 fn numbers_another(words: &[String], text: &str) -> bool {
     let is_number = |word: &str| word.bytes().all(|c| c.is_ascii_digit());
     let said: Vec<String> = language::words(text).into_iter().map(|word| word.text).collect();
@@ -320,7 +320,7 @@ fn numbers_another(words: &[String], text: &str) -> bool {
     })
 }
 
-/// A word that is spelt in two ways, in one of them: "colour" as "color", "organise" as "organize".
+/// One spelling for words with two: "color" for "colour", "organize" for "organise".
 fn spelt(word: &str) -> String {
     const ENDS: [(&str, &str); 8] = [
         ("our", "or"),

@@ -1,4 +1,4 @@
-//! Words answers from what is known, and from nothing else.
+//! Words for answers, from evidence alone.
 
 mod deeds;
 mod evidence;
@@ -22,10 +22,10 @@ pub use verdict::{
     Question, Refusal, approval_needed, denied, doubted, held, refused, remembered, small_talk, stopped, unknown, which,
 };
 
-/// Longest piece of a text that is shown in a reply, in characters; what is cut is said.
+/// Longest piece of a text that a reply shows, in characters. The reply says how much was cut.
 pub const SHOWN_CHARS: usize = 1_500;
 
-/// The text up to a bound in characters, at a line's end where one is near, with what was cut.
+/// The text up to a bound in characters, cut at the end of a line if one is near. It says how much was cut.
 pub(crate) fn bounded(text: &str, most: usize) -> String {
     let total = text.chars().count();
     if total <= most {

@@ -1,4 +1,4 @@
-//! Words what a tool gave back. A result is `{success, output, error, error_kind}`; the output is a text or an object.
+//! Words for the results of tools. A result is `{success, output, error, error_kind}`; the output is a text or an object.
 
 use maxim_bus::signals::outcome::ToolResult;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{SHOWN_CHARS, bounded, deeds, inward};
 /// Most names listed in a reply.
 const LISTED: usize = 30;
 
-/// What came of an action in plain English; also where nobody knows.
+/// The result of an action in plain English, also where it isn't known.
 pub fn of_result(result: &ToolResult) -> String {
     match result.success {
         None => format!(
@@ -95,7 +95,7 @@ pub fn outcome(tool: &str, params: &Value, result: &Value) -> String {
     }
 }
 
-/// How the body stands now: what isn't at its middle, in degrees and millimetres; and where it could not go on.
+/// The body's posture: joints off their middle, in degrees and millimetres, and limits that were reached.
 fn at_pose(output: &Value) -> String {
     let Some(pose) = output["pose"].as_object() else { return String::new() };
     let away = pose.iter().filter_map(|(joint, at)| {
@@ -111,7 +111,7 @@ fn at_pose(output: &Value) -> String {
     limits.chain(told(&output["slowed"])).fold(stands, |said, more| format!("{said} ({more})"))
 }
 
-/// A thing of the scene: what it is, how sure that is, and how often it was seen.
+/// A thing of the scene: its kind, confidence, and number of sightings.
 fn thing(one: &Value) -> String {
     let name = text(one, &["name"]).unwrap_or_default();
     let kind =
@@ -134,7 +134,7 @@ fn thought(output: &Value) -> String {
     }
 }
 
-/// What was found by looking closely.
+/// The findings of a close look.
 fn examined(output: &Value) -> String {
     if let Some(nothing) = text(output, &["notable"]) {
         return format!("I looked closely: {nothing}.");
@@ -154,7 +154,7 @@ fn texts(output: &Value, field: &str) -> Vec<String> {
     items.filter_map(|item| Some(format!("- {}", bounded(item["text"].as_str()?, 200)))).collect()
 }
 
-/// What is around, the most salient first.
+/// The things around, the most salient first.
 fn around(output: &Value) -> String {
     let things = array(output, &["objects"]).unwrap_or_default();
     let scene = output["scene"]["title"].as_str().map(|title| {
@@ -171,7 +171,7 @@ fn around(output: &Value) -> String {
     format!("{}{seen}{gaze}", scene.unwrap_or_default())
 }
 
-/// What was looked at, for how long, and whether it went away.
+/// The object of a look, its length, and whether it disappeared.
 fn looked(output: &Value) -> String {
     let target = text(output, &["target"]).unwrap_or_else(|| "it".into());
     let kept = output["seconds"].as_f64().filter(|seconds| *seconds >= 1.0);
@@ -202,7 +202,7 @@ fn failed(tool: &str, params: &Value, result: &Value, output: &Value) -> String 
     format!("{tool} failed: {}.{fix}", bounded(error.trim().trim_end_matches('.'), SHOWN_CHARS))
 }
 
-/// What usually helps against a kind of error.
+/// The usual help against a kind of error.
 fn fix(kind: &str, error: &str, params: &Value) -> Option<String> {
     let said = format!("{kind} {error}").to_lowercase();
     let path = text(params, &["path", "file"]).unwrap_or_else(|| "the file".to_owned());
@@ -300,7 +300,7 @@ fn memories(output: &Value) -> String {
     format!("I remember:\n{}", lines.join("\n"))
 }
 
-/// A computation, or what is known of numbers with its confidence.
+/// A computation, or known numbers with their confidence.
 fn numbers(params: &Value, output: &Value) -> String {
     if let (Some(expression), Some(result)) = (text(output, &["expression"]), text(output, &["result"])) {
         let sign = if output["exact"] == Value::Bool(true) { "=" } else { "≈" };
@@ -320,7 +320,7 @@ fn numbers(params: &Value, output: &Value) -> String {
     }
 }
 
-/// A result of a tool that isn't known here: texts as they are, objects as one "name: value" a line.
+/// A result of an unknown tool: texts as they are, objects as one "name: value" a line.
 fn plain(tool: &str, output: &Value) -> String {
     match output {
         Value::Null => format!("Done ({tool})."),

@@ -1,4 +1,4 @@
-//! Answers about what was: what was told and done, when, how often, in which span, and what came before and after.
+//! Answers about the past: what was told and done, when, how often, in which span, and what came before and after.
 
 use jiff::tz::TimeZone;
 use maxim_bus::signals::recall::EpisodesCounted;
@@ -9,13 +9,13 @@ use crate::understand::guard;
 use crate::understand::understanding::{Place, Side};
 use crate::word::lexicon::terms;
 
-/// Deeds, tellings or events that are told of a span of time.
+/// Deeds, tellings or events that an answer about a span lists.
 pub const DEEDS: usize = 8;
 
 /// Where an answer to "why" leads on.
 const MORE: &str = "Step by step: `maxim why`.";
 
-/// What a person told or asked (`did` is the word), in the order in which it was said. `span` says in words when that was.
+/// What a person told or asked (`did` is the word), in order. `span`: the time in words.
 pub fn tellings(
     place: Place,
     did: &str,
@@ -49,7 +49,7 @@ pub fn tellings(
     }
 }
 
-/// Why something was done, from what was said when it was; `refused`: why not.
+/// Why something was done, from the words at that time. `refused`: why it wasn't.
 pub fn why(topic: &str, refused: bool, evidence: &[Evidence], zone: &TimeZone) -> Option<String> {
     let words = terms(topic);
     let bears = |one: &&Evidence| coverage(&words, &one.text) >= ANSWERS;
@@ -86,7 +86,7 @@ pub fn why(topic: &str, refused: bool, evidence: &[Evidence], zone: &TimeZone) -
     Some(format!("{lead} At “{said}”{when} I used {tool}.{end} {MORE}"))
 }
 
-/// The newest act, be it done or refused: what a bare "why?" is about.
+/// The newest act, done or refused. A bare "why?" is about it.
 pub fn newest(evidence: &[Evidence], zone: &TimeZone) -> Reply {
     let acts = evidence.iter().enumerate().filter_map(|(place, one)| match &one.origin {
         Origin::Did { tool } => Some((place, one, tool)),
@@ -98,8 +98,8 @@ pub fn newest(evidence: &[Evidence], zone: &TimeZone) -> Reply {
     }
 }
 
-/// What the agent did: the latest matching action with its result, or all of a span of time that nothing else narrows.
-/// `tool` narrows to one tool; `span` says in words when the evidence is from.
+/// What the agent did: the latest matching action with its result, or all of a span that nothing else narrows.
+/// `tool` narrows to one tool; `span` is the time in words.
 pub fn happened(tool: Option<&str>, topic: &str, span: Option<&str>, evidence: &[Evidence], zone: &TimeZone) -> Reply {
     let words = terms(topic);
     let acts = evidence.iter().enumerate().filter_map(|(place, one)| match &one.origin {
@@ -127,7 +127,7 @@ pub fn happened(tool: Option<&str>, topic: &str, span: Option<&str>, evidence: &
     Reply { text: deed(act, used, zone), rests_on: vec![*place], known: true }
 }
 
-/// One deed, when it was and how it ended.
+/// One deed, its time and its end.
 fn deed(act: &Evidence, used: &str, zone: &TimeZone) -> String {
     let when = act.at.map(|at| format!("On {}", date_and_time(at, zone))).unwrap_or_else(|| "At some time".to_owned());
     let end = match (act.success, &act.result) {
@@ -159,12 +159,12 @@ fn told(span: &str, deeds: &[(usize, &Evidence, &String)], zone: &TimeZone) -> R
     Reply { text: format!("What I did {span}, the latest first:\n{}", lines.join("\n")), rests_on, known: true }
 }
 
-/// Whether it was done, rather than kept from being.
+/// Whether the act was done, not refused.
 fn is_done(one: &Evidence) -> bool {
     one.undone().is_none()
 }
 
-/// The first of these deeds that was done, or else the first that was wanted. `what` says what was looked for.
+/// The first of these deeds that was done, else the first that was wanted. `what`: the search in words.
 pub fn first_done(what: &str, deeds: &[Evidence], zone: &TimeZone) -> Reply {
     let found = deeds.iter().position(is_done).or_else(|| (!deeds.is_empty()).then_some(0));
     let told = found.and_then(|place| match &deeds[place].origin {
@@ -198,10 +198,10 @@ fn capital(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// How often something was done, and the last time, which comes first of the evidence. `what` says what was looked for.
+/// How often something was done, and the last time. The evidence has the last time first. `what`: the search in words.
 pub fn how_often(what: &str, often: Often, evidence: &[Evidence], zone: &TimeZone) -> Reply {
     let EpisodesCounted { total, succeeded, failed } = often.counted;
-    // What nobody knows the end of may not have been done at all.
+    // An act with an unknown end may not have been done at all.
     let ended = succeeded + failed;
     let (count, open) = if ended > 0 { (ended, total.saturating_sub(ended)) } else { (total, 0) };
     if count == 0 {
@@ -225,7 +225,7 @@ pub fn how_often(what: &str, often: Often, evidence: &[Evidence], zone: &TimeZon
     Reply { text, rests_on: last.into_iter().collect(), known: true }
 }
 
-/// How often a person told of something, and the last time, from what was told in its order.
+/// How often a person told of something, and the last time. `told` is in order.
 pub fn how_often_told(topic: &str, at_least: bool, told: &[Evidence], zone: &TimeZone) -> Reply {
     let Some((last, place)) = told.last().zip(told.len().checked_sub(1)) else {
         let text = format!("I don't remember that you told me anything{}.", about(topic));
@@ -238,7 +238,7 @@ pub fn how_often_told(topic: &str, at_least: bool, told: &[Evidence], zone: &Tim
     Reply { text, rests_on: vec![place], known: true }
 }
 
-/// What was in a span of time, the latest first; `topic` is what else was asked for.
+/// The events of a span, the latest first. `topic`: the rest of the question.
 pub fn events(topic: &str, span: &str, found: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> Reply {
     let of = about(topic);
     let line = |one: &Evidence| {
@@ -283,7 +283,7 @@ fn told_of(one: &Evidence, asker: Option<&str>) -> String {
     }
 }
 
-/// What came next to an event, which isn't the answer itself; `event`: none where it isn't known when that was.
+/// What came next before or after an event. `event`: `None` if its time isn't known.
 pub fn beside(
     side: Side,
     topic: &str,
@@ -307,7 +307,7 @@ pub fn beside(
     }
 }
 
-/// What an answer rested on, and where there is more.
+/// The grounds of an answer, and where to find more.
 pub fn grounds(found: &[Evidence], asker: Option<&str>, zone: &TimeZone) -> String {
     if found.is_empty() {
         return format!("What that rested on I don't remember any more. {MORE}");

@@ -2,7 +2,7 @@
 
 use maxim_bus::signals::bridges::{UsualPlace, UsuallyLocated};
 
-/// Where it usually is, in words; none where nothing is known.
+/// The usual place, in words. `None`: no place is known.
 pub fn usually(located: &UsuallyLocated) -> Option<String> {
     let (best, others) = located.places.split_first()?;
     let seen = best.hits + best.misses;

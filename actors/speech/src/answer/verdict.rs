@@ -1,4 +1,4 @@
-//! Words why something was not done, and the small coin of talk.
+//! Words for refusals and questions of the gate, and for small talk.
 
 use maxim_bus::latch::StopDetail;
 use maxim_bus::signals::grants::AlwaysOffer;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::Step;
 use crate::Understanding;
 
-/// Why the gate let an action not pass.
+/// A refusal of the gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub tool: String,
-    /// The rule or learned link that decided.
+    /// The deciding rule or learned link.
     pub rule: String,
     pub reason: String,
 }
@@ -21,20 +21,20 @@ pub fn refused(refusal: &Refusal) -> String {
     format!("I didn't use {}: blocked by the rule “{}”, because {reason}.", refusal.tool, refusal.rule)
 }
 
-/// How a question of the gate is answered.
+/// How to answer a question of the gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The letters by which it is called.
+    /// The letters that name it.
     pub code: String,
-    /// The whole id, for who has the command line at hand.
+    /// The whole id, for people with a command line.
     pub id: Option<String>,
-    /// The time of the day at which it expires.
+    /// The time of day at which it expires.
     pub until: Option<String>,
-    /// What an “always” would cover.
+    /// The reach of an “always”.
     pub always: Option<AlwaysOffer>,
 }
 
-/// What would be done, why it must be approved, and how.
+/// The planned act, why it needs an approval, and how to give it.
 pub fn approval_needed(step: &Step, reason: &str, question: &Question) -> String {
     let reason = reason.trim().trim_end_matches('.');
     let Question { code, id, until, always } = question;
@@ -56,7 +56,7 @@ pub fn approval_needed(step: &Step, reason: &str, question: &Question) -> String
     )
 }
 
-/// What may have been done already, what is known of that, and how to say whether it is done again.
+/// The act that may have been done already, what is known of it, and how to have it done again.
 pub fn doubted(tool: &str, params: &Value, known: &str, question: &Question) -> String {
     let Question { code, id, .. } = question;
     let by_hand = id.as_ref().map_or_else(String::new, |id| format!(" Or: maxim approvals allow {id}"));
@@ -67,13 +67,13 @@ pub fn doubted(tool: &str, params: &Value, known: &str, question: &Question) -> 
     )
 }
 
-/// A no is taken.
+/// The reply to a no.
 pub fn denied(step: &Step, again: bool) -> String {
     let again = if again { " again" } else { "" };
     format!("All right, I leave it: {} with {} isn't done{again}.", step.tool, parameters(&step.params))
 }
 
-/// Several things wait for a yes, or it isn't sure that it is meant.
+/// Asks which of several questions a yes is for.
 pub fn which(open: &[(String, Step)]) -> String {
     let one = |(code, step): &(String, Step)| format!("{code}: {} with {}", step.tool, parameters(&step.params));
     let all: Vec<String> = open.iter().map(one).collect();
@@ -98,8 +98,8 @@ pub fn remembered(fact: &str) -> String {
     format!("I will remember: {}.", fact.trim().trim_end_matches('.'))
 }
 
-/// What to say when nothing was understood; `kept`: it may have been told to be kept, as everything is that is said.
-/// `examples` are (tool, example) as the grammar gives them.
+/// The reply to words that weren't understood. `kept`: they may be a statement, and every statement is kept.
+/// `examples`: (tool, example), from the grammar.
 pub fn unknown(kept: bool, examples: &[(String, String)]) -> String {
     let some: Vec<String> = examples.iter().take(4).map(|(_, example)| format!("“{example}”")).collect();
     let lead = match kept {
@@ -112,7 +112,7 @@ pub fn unknown(kept: bool, examples: &[(String, String)]) -> String {
     }
 }
 
-/// The reply to what needs no memory and no tool; none for everything else.
+/// The reply to words that need no memory and no tool. `None` for all others.
 pub fn small_talk(understood: &Understanding) -> Option<String> {
     let reply = match understood {
         Understanding::Greeting => "Hello.",

@@ -1,4 +1,4 @@
-//! What a sentence holds for a question beside its own words: the days that it names, by their dates, and whose name it tells.
+//! The content of a question and of a sentence besides their own words: days by their dates, and whose name is told.
 
 use jiff::Timestamp;
 use jiff::civil::Weekday;
@@ -9,10 +9,10 @@ use crate::time::spans;
 use crate::understand::courtesy;
 use crate::word::tokens::Utterance;
 
-/// Stands for the name of whoever speaks.
+/// Stands for the speaker's own name.
 pub(crate) const OWN_NAME: &str = "own-name";
 
-/// Verbs that lead to what is asked for.
+/// Verbs that only lead to the subject of the question.
 const LIGHT: [&str; 8] = ["called", "named", "use", "uses", "using", "happening", "happens", "going"];
 
 /// Whether the speaker's own name is asked for.
@@ -30,7 +30,7 @@ pub(crate) fn asked(words: Vec<String>, text: &str, now: Timestamp, zone: &TimeZ
     if asks_own_name(text) {
         return vec![OWN_NAME.to_owned()];
     }
-    // "What is it called", "what do we use": such verbs ask for nothing of their own, unless they are all that is said.
+    // "What is it called", "what do we use": such verbs carry no content, unless nothing else is said.
     let is_light = |word: &String| LIGHT.contains(&word.as_str());
     let others = words.iter().any(|word| !is_light(word));
     let named = days::named(text, now, zone);
@@ -39,12 +39,12 @@ pub(crate) fn asked(words: Vec<String>, text: &str, now: Timestamp, zone: &TimeZ
     kept.chain(named.iter().map(|(_, date)| date.to_string())).collect()
 }
 
-/// Whether a word is a day by its date.
+/// Whether a word is the date of a day.
 pub(crate) fn is_date(word: &str) -> bool {
     word.len() == 10 && word.parse::<jiff::civil::Date>().is_ok()
 }
 
-/// What a sentence told at that time holds beside its words. One that names no day is of the day on which it was told.
+/// The content of a sentence besides its words, at the time of telling. Without a named day it is about the day of telling.
 pub(crate) fn beside(sentence: &str, at: Option<Timestamp>, zone: &TimeZone) -> String {
     let mut held = String::new();
     if tells_own_name(sentence) {
@@ -71,7 +71,7 @@ pub(crate) fn beside(sentence: &str, at: Option<Timestamp>, zone: &TimeZone) -> 
     held
 }
 
-/// "At 9:30", "by 5pm": what is asked for by "what time".
+/// "At 9:30", "by 5pm": an answer to "what time".
 fn tells_time(sentence: &str) -> bool {
     let is_clock = |word: &str| {
         let hour = word.split(':').next().unwrap_or_default();
@@ -98,7 +98,7 @@ fn tells_own_name(sentence: &str) -> bool {
         let Some(name) = length.map(|length| at + length).filter(|name| *name < said.len()) else { return false };
         let is_name = said.span(name, name + 1).starts_with(char::is_uppercase);
         let sure = ["my", "call", "you"].contains(&said.word(at));
-        // "I'm German" and "I'm Karen" look alike; a name ends the clause, "I'm Italian food's greatest fan" doesn't.
+        // "I'm German" and "I'm Karen" look alike. A name ends the clause; "I'm Italian food's greatest fan" goes on.
         let ends = name + 1 >= said.len() || said.tokens[name].closes.is_some() || said.word(name + 1) == "and";
         (is_name && (sure || ends)) || (sure && said.word(at) == "my" && ends)
     })

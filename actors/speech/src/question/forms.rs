@@ -1,4 +1,4 @@
-//! The forms of questions that need no tool, and of what is told to be remembered, as patterns.
+//! Patterns of questions that need no tool, and of facts to be remembered.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Form {
@@ -46,7 +46,7 @@ pub(crate) enum Form {
     Abilities,
 }
 
-/// Forms that only a question has; they come before the tools' patterns.
+/// Forms that only a question has. They come before the tools' patterns.
 pub(crate) const SPECIFIC: &[(Form, &str)] = &[
     (Form::Now, "what (time|day|date|year|month) is it [now|today|right now]"),
     (Form::Now, "what is the (time|date|day) [now|today|right now]"),
@@ -246,7 +246,7 @@ pub(crate) const SPECIFIC: &[(Form, &str)] = &[
     (Form::When, "(how long ago|since when|how long) {topic:rest}"),
 ];
 
-/// Forms that a tool's read-only pattern may have first ("what is in notes.txt").
+/// Forms that come after a tool's read-only pattern ("what is in notes.txt").
 pub(crate) const BROAD: &[(Form, &str)] = &[
     (Form::Who, "who (is|was|are|am|were) {topic:rest}"),
     (Form::Who, "who {topic:rest}"),
@@ -256,7 +256,7 @@ pub(crate) const BROAD: &[(Form, &str)] = &[
     (Form::Remember, "how (many|much|old|big|far|tall|long) {topic:rest}"),
 ];
 
-/// What is to be remembered.
+/// Facts to be remembered.
 pub(crate) const FACTS: &[&str] = &[
     "(remember|memorize|memorise|note|know) (that|this|the following)[:|,] {fact:rest}",
     "(remember|memorize|memorise|note): {fact:rest}",
@@ -271,7 +271,7 @@ pub(crate) const FACTS: &[&str] = &[
     "i want you to (remember|know) [that] {fact:rest}",
 ];
 
-/// What is to be forgotten, which takes more than words.
+/// Requests to forget. They take more than words.
 pub(crate) const FORGETTING: &[&str] = &[
     "forget [about|that|what i said about|everything about|all about|everything] [{topic:rest}]",
     "(erase|wipe|clear) your memory [of|about] [{topic:rest}]",

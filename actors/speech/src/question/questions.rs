@@ -1,4 +1,4 @@
-//! Questions, and what is told to be remembered: forms of English that need no tool.
+//! Questions and facts to be remembered: forms of English that need no tool.
 
 use crate::QuestionKind;
 use crate::question::forms::{BROAD, FACTS, FORGETTING, Form, INTERROGATIVES, SPECIFIC};
@@ -17,7 +17,7 @@ word_lists! {
     FOLLOW = "follow";
 }
 
-/// Longest embedded question that is looked into, in words.
+/// Longest embedded question that is read, in words.
 const EMBEDDED_WORDS: usize = 40;
 
 #[derive(Clone, Debug)]
@@ -47,19 +47,19 @@ impl Forms {
     }
 
     pub fn specific(&self, grammar: &Grammar, said: &Utterance, lo: usize, ends: Ends) -> Option<QuestionKind> {
-        // "Are you ok" ends in what is politeness elsewhere.
+        // "Are you ok" ends in a word that is politeness elsewhere.
         let [polite, whole] = [ends, Ends::all(said.len())].map(|ends| {
             let fits = |(form, nodes): &(Form, Vec<Node>)| {
                 let slots = slots(said, nodes, lo, ends)?;
-                // What happened without a time is asked of the tools' own words, and of deeds, too.
+                // Without a time, "what happened" may be about a tool's own words, or about deeds.
                 let is_it = match (form, slots.last()) {
                     (Form::Happened, last) => last.is_some_and(|last| spans::names_one(last)),
                     (Form::Failed, Some(when)) => slots.len() == 1 || spans::names_one(when),
-                    // What was wanted done is no question.
+                    // A wish is no question.
                     (Form::Asked | Form::AskedLast | Form::OftenAsked, Some(topic)) => {
                         !topic.to_lowercase().starts_with("to ")
                     }
-                    // What came of a deed is asked of the deed.
+                    // "What came of it" is about a deed.
                     (Form::After, Some(event)) => slots.len() > 1 || !event.to_lowercase().starts_with("you "),
                     _ => true,
                 };
@@ -74,7 +74,7 @@ impl Forms {
             QuestionKind::WhatHappened { tool, topic, which, success }
         };
         Some(match form {
-            // What is known of whoever asks is what they told.
+            // What is known about the asker is what the asker told.
             Form::Remember if ["me", "myself", "us"].contains(&topic.as_str()) => {
                 QuestionKind::Told { topic: String::new(), place: Place::All, asked: false }
             }
@@ -84,7 +84,7 @@ impl Forms {
                 let (tool, params) = grammar.clause(&topic);
                 QuestionKind::Predict { tool, params, topic }
             }
-            // What is named is no request to use a tool whose verb it may be.
+            // A name is no request to use a tool with that verb.
             Form::Failed => done(Which::Any, Some(false), topic),
             Form::Worked => done(Which::Any, Some(true), topic),
             Form::Done | Form::WhatHappened => done(Which::Any, None, topic),
@@ -121,7 +121,7 @@ impl Forms {
         })
     }
 
-    /// A question that stands in a request keeps its kind where it has one: "do you know when Anna called" asks when.
+    /// A question inside a request keeps its kind: "do you know when Anna called" asks when.
     fn embedded(&self, grammar: &Grammar, topic: String) -> QuestionKind {
         let inner = Utterance::read(&topic);
         match inner.word(0) {
@@ -152,7 +152,7 @@ impl Forms {
             .then_some(QuestionKind::General)
     }
 
-    /// What is told to be remembered. A question ("remember the cup?") is not.
+    /// A fact to be remembered. A question ("remember the cup?") is none.
     pub fn fact(&self, said: &Utterance, lo: usize, ends: Ends) -> Option<String> {
         if said.tokens.last()?.closes == Some('?') || ["when", "how", "what", "where"].contains(&said.word(lo + 1)) {
             return None;
@@ -187,7 +187,7 @@ impl Forms {
     }
 }
 
-/// The same where its first word is one typing error away from a word that asks, and a verb follows as in a question.
+/// The same utterance with its first word corrected: it is one typing error away from a question word, and a verb follows.
 pub(crate) fn meant_to_ask<'t>(said: &Utterance<'t>, lo: usize) -> Option<Utterance<'t>> {
     const ASKING: [&str; 5] = ["where", "what", "when", "which", "who"];
     let typed = said.word(lo);
@@ -200,12 +200,12 @@ pub(crate) fn meant_to_ask<'t>(said: &Utterance<'t>, lo: usize) -> Option<Uttera
     Some(meant)
 }
 
-/// A word that questions begin with.
+/// A word that begins questions.
 pub(crate) fn is_interrogative(word: &str) -> bool {
     INTERROGATIVES.contains(&word)
 }
 
-/// The same with its first word as it was meant, where that is what is remembered by and one typing error away.
+/// The same utterance with its first word corrected to "remember", if that is one typing error away.
 fn meant<'t>(said: &Utterance<'t>, lo: usize) -> Option<Utterance<'t>> {
     let typed = said.word(lo);
     let word = ["remember", "memorize", "memorise"].into_iter().find(|word| strsim::osa_distance(typed, word) == 1)?;
@@ -214,7 +214,7 @@ fn meant<'t>(said: &Utterance<'t>, lo: usize) -> Option<Utterance<'t>> {
     Some(meant)
 }
 
-/// Who did something: of two slots the first.
+/// The doer: the first of two slots.
 fn doer(slots: &[String]) -> (Whose, String) {
     let [who, _] = slots else { return (Whose::Anyones, String::new()) };
     match who.to_lowercase().as_str() {
@@ -224,7 +224,7 @@ fn doer(slots: &[String]) -> (Whose, String) {
     }
 }
 
-/// The open slots of a form that matches, joined; empty where the form has none.
+/// The open slots of a matching form, joined. Empty if the form has none.
 fn topic(said: &Utterance, nodes: &[Node], lo: usize, ends: Ends) -> Option<String> {
     Some(joined(&slots(said, nodes, lo, ends)?))
 }
@@ -233,7 +233,7 @@ fn joined(slots: &[String]) -> String {
     slots.join(" ")
 }
 
-/// The open slots of a form that matches, those that hold something.
+/// The open slots of a matching form that hold something.
 fn slots(said: &Utterance, nodes: &[Node], lo: usize, ends: Ends) -> Option<Vec<String>> {
     let ends = Ends { content: ends.command, ..ends };
     let found = Matcher::new(said, ends, &[], false).run(nodes, lo)?;

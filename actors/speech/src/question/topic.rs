@@ -13,7 +13,7 @@ word_lists! {
     USES = "uses";
 }
 
-/// The rest of what is asked about what failed ("fail today", "wrong last time"); none where it isn't asked for failures.
+/// The rest of a question about failures ("fail today", "wrong last time"). `None`: it isn't about failures.
 pub fn without_failure(topic: &str) -> Option<String> {
     let is_failure = |word: &&str| FAILURE.contains(&plain(word).as_str());
     topic.split_whitespace().any(|word| is_failure(&word)).then(|| {
@@ -33,13 +33,13 @@ fn plain(word: &str) -> String {
     word.trim_matches(|c: char| ",.;:!?".contains(c)).to_lowercase()
 }
 
-/// A topic without words that only say which of several is meant.
+/// A topic without words of order ("the last time").
 pub fn without_order(topic: &str) -> String {
     let rest = topic.split_whitespace().filter(|word| !AROUND.contains(&plain(word).as_str()));
     rest.collect::<Vec<_>>().join(" ")
 }
 
-/// What may be the name of a tool in what is asked, with the rest: what is used, or what was done.
+/// Possible names of a tool in a topic, each with the rest: the thing used, or the deed.
 pub fn tries(topic: &str) -> Vec<(String, String)> {
     let said = Utterance::read(topic);
     let mut at = 0;
@@ -74,7 +74,7 @@ fn inflected_base(word: &str) -> Option<String> {
     (irregular != word).then_some(irregular).or(regular).map(str::to_owned)
 }
 
-/// A topic as others than the agent are asked about in it: without words of order, and without "you".
+/// A topic about others than the agent: without words of order and without "you".
 pub fn of_others(topic: &str) -> String {
     let rest = without_order(topic);
     rest.strip_prefix("you ").map(str::to_owned).unwrap_or(rest)

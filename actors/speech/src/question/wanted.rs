@@ -1,7 +1,7 @@
-//! What a question to memory wants of an answer: its words, those without which a sentence tells of something else, and when.
+//! What an answer from memory must hold: words of the question, those that can't be missing, and the time.
 //!
-//! Law: a name, a number, and what a question ends in ("did Paul fix the *roof*?", "the password *at home*") must be in what
-//! answers it; what was at a time is answered by what is of that time.
+//! Law: an answer holds each name, each number, and the last object of the question ("did Paul fix the *roof*?", "the password
+//! *at home*"). A question about a time is answered by sentences about that time.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::question::content;
 use crate::question::questions;
 use crate::terms;
-use crate::time::spans::{self, Named};
+use crate::time::spans::{self, NamedSpan};
 use crate::understand::courtesy;
 use crate::word::inflection;
 use crate::word::lexicon;
@@ -21,14 +21,14 @@ use maxim_language::calendar::month_of;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
     pub topic: String,
-    /// Its content words; those of a time apart.
+    /// Its content words, without those of a time.
     pub words: Vec<String>,
-    /// Of these, what must be in an answer.
+    /// The words of these that an answer must hold.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// When what is asked for was.
+    /// The time that is asked about.
     #[serde(default)]
-    pub span: Option<Named>,
+    pub span: Option<NamedSpan>,
 }
 
 impl Wanted {
@@ -51,7 +51,7 @@ impl Wanted {
     }
 }
 
-/// Whether a question asks for what was.
+/// Whether a question is about the past.
 fn is_past(text: &str) -> bool {
     const PAST: [&str; 6] = ["was", "were", "did", "had", "wasn't", "didn't"];
     const WHO: [&str; 3] = ["who", "which", "what"];
@@ -62,7 +62,7 @@ fn is_past(text: &str) -> bool {
         || WHO.contains(&said.word(lo)) && (lo + 1..lo + 3).any(|at| is_verb(said.word(at)))
 }
 
-/// The words of a question without which a sentence is of something else.
+/// The words without which a sentence is about something else.
 fn needed(text: &str, words: &[String]) -> Vec<String> {
     let said = Utterance::read(text);
     let lo = courtesy::lead(&said, &[]).lo;
@@ -77,7 +77,7 @@ fn needed(text: &str, words: &[String]) -> Vec<String> {
     };
     for at in lo..said.len() {
         let is_number = said.word(at).starts_with(|c: char| c.is_ascii_digit());
-        // What begins a sentence has a capital anyway.
+        // The first word of a sentence has a capital anyway.
         let is_name = at > lo && !is_shouted && said.span(at, at + 1).starts_with(char::is_uppercase);
         if is_number || is_name {
             terms(said.span(at, at + 1)).iter().for_each(|word| need(word));
@@ -95,8 +95,8 @@ fn plain(word: &str) -> String {
     word.strip_suffix("'s").unwrap_or(word).to_owned()
 }
 
-/// Whether the word that a question ends in is what it asks about: of a question that wants a yes or no, or of words without a
-/// verb; elsewhere where a word of place leads to it.
+/// Whether the last word is the object of the question. So it is in questions for a yes or no, in words without a verb, and
+/// after a word of place.
 fn ends_in_object(said: &Utterance, lo: usize, last: usize) -> bool {
     const WORDS_OF_PLACE: [&str; 6] = ["at", "in", "of", "for", "from", "with"];
     const ASKING: [&str; 11] =

@@ -9,10 +9,10 @@ word_lists! {
     AFTER = "after";
 }
 
-/// Most words of the thing that is asked for.
+/// Most words of the thing.
 const THING_WORDS: usize = 4;
 
-/// "Where is my cup usually?": what is asked for, and whether by habit. None where it isn't a question of a place.
+/// "Where is my cup usually?": the thing, and whether its usual place is asked for. `None`: it is no question of a place.
 pub fn whereabouts_asked(text: &str) -> Option<(String, bool)> {
     let lower = text.to_lowercase();
     let mut words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();

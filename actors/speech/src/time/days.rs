@@ -1,4 +1,4 @@
-//! Days that words name by when they are said: "tomorrow" is another day a day later.
+//! Days whose names depend on the day of speaking: "tomorrow".
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::word::tokens::Utterance;
 
-/// Days ahead that such words mean.
+/// Days ahead, by name.
 const DAYS: [(&str, i32); 6] = [
     ("day after tomorrow", 2),
     ("day before yesterday", -2),
@@ -16,7 +16,7 @@ const DAYS: [(&str, i32); 6] = [
     ("tonight", 0),
 ];
 
-/// The days that are named in a text said at that time, with the words that name them.
+/// The days that a text of that time names, with the words for them.
 pub fn named(text: &str, at: Timestamp, zone: &TimeZone) -> Vec<(&'static str, Date)> {
     let said = Utterance::read(text);
     let today = at.to_zoned(zone.clone()).date();
@@ -34,12 +34,12 @@ pub fn named(text: &str, at: Timestamp, zone: &TimeZone) -> Vec<(&'static str, D
     found
 }
 
-/// Whether a word names the day on which it is said.
+/// Whether a word names the day of speaking.
 pub fn is_now(word: &str) -> bool {
     matches!(word, "today" | "tonight")
 }
 
-/// A day as words that memory may hold: "wednesday 2026-11-25".
+/// A day in words that memory may hold: "wednesday 2026-11-25".
 pub fn in_words(date: Date) -> String {
     date.strftime("%A %Y-%m-%d").to_string()
 }

@@ -10,7 +10,7 @@ use crate::word::lexicon;
 use crate::word::tokens::Utterance;
 use maxim_language::calendar::{day_of, month_of};
 
-/// What is said to be so long ago was between these shares of it ago.
+/// "Five minutes ago" means a time between these shares of five minutes ago.
 const ABOUT: [f64; 2] = [1.5, 0.5];
 /// Longest time phrase, in words.
 const WORDS: usize = 6;
@@ -20,20 +20,20 @@ const PARTS: [(&str, i64, i64); 4] =
 
 /// A span of time by its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Named {
+pub struct NamedSpan {
     pub after: Timestamp,
-    /// None: until now.
+    /// `None`: until now.
     pub before: Option<Timestamp>,
-    /// As it was said.
+    /// The words for it.
     pub words: String,
 }
 
-impl Named {
+impl NamedSpan {
     pub fn holds(&self, at: Timestamp) -> bool {
         at >= self.after && self.before.is_none_or(|before| at < before)
     }
 
-    /// Whether a day lies in it, at least in part.
+    /// Whether at least a part of the day lies in the span.
     pub fn has_day(&self, day: Date, zone: &TimeZone) -> bool {
         let begins = |day: Date| day.to_zoned(zone.clone()).ok().map(|at| at.timestamp());
         let (from, to) = (begins(day), day.tomorrow().ok().and_then(begins));
@@ -46,21 +46,21 @@ impl Named {
     }
 }
 
-/// Whether the last words name a span, whenever they are said.
+/// Whether the last words name a span.
 pub fn names_one(text: &str) -> bool {
     at_the_end(text, Timestamp::UNIX_EPOCH, &TimeZone::UTC).is_some()
 }
 
-/// A text without the span that its last words name, and that span.
-pub fn apart(text: &str, now: Timestamp, zone: &TimeZone) -> (String, Option<Named>) {
+/// A text without a span at its end, and that span.
+pub fn apart(text: &str, now: Timestamp, zone: &TimeZone) -> (String, Option<NamedSpan>) {
     match at_the_end(text, now, zone) {
         Some((rest, span)) => (rest, Some(span)),
         None => (text.to_owned(), None),
     }
 }
 
-/// The dates and months that a text names anywhere, as spans, when it is said at that time.
-fn dated(text: &str, at: Timestamp, zone: &TimeZone) -> Vec<Named> {
+/// The dates and months that a text of that time names, as spans.
+fn dated(text: &str, at: Timestamp, zone: &TimeZone) -> Vec<NamedSpan> {
     let said = Utterance::read(text);
     let of_calendar = |word: usize| {
         let word = said.word(word);
@@ -76,13 +76,13 @@ fn dated(text: &str, at: Timestamp, zone: &TimeZone) -> Vec<Named> {
     .collect()
 }
 
-/// Whether what was told at that time is of a span: it names a day, a date or a month of it, or none, and was told in it.
-pub fn is_of(span: &Named, text: &str, at: Option<Timestamp>, zone: &TimeZone) -> bool {
+/// Whether words told at that time are about a span: they name a day, date or month in it; or they name none and were told in it.
+pub fn is_of(span: &NamedSpan, text: &str, at: Option<Timestamp>, zone: &TimeZone) -> bool {
     let Some(at) = at else { return false };
     let (days, dated) = (days::named(text, at, zone), dated(text, at, zone));
     let told = at.to_zoned(zone.clone()).date();
     let said = Utterance::read(text);
-    // "On Monday" is the last or the next.
+    // "On Monday" is the last Monday or the next.
     let weekdays = (0..said.len()).filter_map(|place| weekday(said.word(place))).flat_map(|day| {
         let (back, ahead) = (told.weekday().since(day), told.weekday().until(day));
         [told.checked_sub(i64::from(back).days()).ok(), told.checked_add(i64::from(ahead).days()).ok()]
@@ -93,8 +93,8 @@ pub fn is_of(span: &Named, text: &str, at: Option<Timestamp>, zone: &TimeZone) -
     speaks_of_it || span.holds(at) && !of_another
 }
 
-/// The span that the last words name, and what stands before them.
-pub fn at_the_end(text: &str, now: Timestamp, zone: &TimeZone) -> Option<(String, Named)> {
+/// The span at the end of a text, and the words before it.
+pub fn at_the_end(text: &str, now: Timestamp, zone: &TimeZone) -> Option<(String, NamedSpan)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let now = now.to_zoned(zone.clone());
     let from = words.len().saturating_sub(WORDS);
@@ -104,7 +104,7 @@ pub fn at_the_end(text: &str, now: Timestamp, zone: &TimeZone) -> Option<(String
         let phrase: Vec<&str> = phrase.iter().map(String::as_str).collect();
         let (after, before) = span(&phrase, &now)?;
         let said = words[cut..].join(" ");
-        let named = Named {
+        let named = NamedSpan {
             after: after.timestamp(),
             before: before.map(|at| at.timestamp()),
             words: said.trim_end_matches(|c: char| ",.;:!?".contains(c)).to_owned(),
@@ -175,7 +175,7 @@ fn span(phrase: &[&str], now: &Zoned) -> Option<(Zoned, Option<Zoned>)> {
     }
 }
 
-/// "2026-07-01", "1 July", "July 1st 2026"; without a year the last such day that has begun.
+/// "2026-07-01", "1 July", "July 1st 2026". Without a year: the last such day that has begun.
 fn date(words: &[&str], now: &Zoned) -> Option<Date> {
     if let [iso] = words {
         return iso.parse().ok();
@@ -191,7 +191,7 @@ fn date(words: &[&str], now: &Zoned) -> Option<Date> {
     Date::new(year(rest, now, (month, day))?, month, day).ok()
 }
 
-/// The year that is said, or the last in which that month and day have begun.
+/// The given year, or the last in which that month and day have begun.
 fn year(said: &[&str], now: &Zoned, day: (i8, i8)) -> Option<i16> {
     match said {
         [] => Some(now.year() - i16::from(day > (now.month(), now.day()))),
@@ -200,7 +200,7 @@ fn year(said: &[&str], now: &Zoned, day: (i8, i8)) -> Option<i16> {
     }
 }
 
-/// "2025": a year that people speak of.
+/// "2025": a plausible year.
 fn whole_year(word: &str) -> Option<i16> {
     word.parse().ok().filter(|year| word.len() == 4 && (1900..2100).contains(year))
 }
@@ -314,7 +314,7 @@ mod tests {
         let now: Timestamp = "2026-01-14T15:30:00Z".parse().expect("a Wednesday");
         let (_, yesterday) = at_the_end("yesterday", now, &TimeZone::UTC).expect("a span");
         let (_, october) = at_the_end("in October", now, &TimeZone::UTC).expect("a span");
-        let is_of = |span: &Named, text: &str, at: &str| is_of(span, text, at.parse().ok(), &TimeZone::UTC);
+        let is_of = |span: &NamedSpan, text: &str, at: &str| is_of(span, text, at.parse().ok(), &TimeZone::UTC);
         assert!(is_of(&yesterday, "the boiler broke", "2026-01-13T10:00:00Z"));
         assert!(is_of(&yesterday, "the boiler broke yesterday", "2026-01-14T10:00:00Z"));
         assert!(is_of(&yesterday, "the vet comes tomorrow", "2026-01-13T10:00:00Z"), "it was told then");

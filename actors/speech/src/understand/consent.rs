@@ -4,9 +4,9 @@ use maxim_bus::signals::approval::Consent;
 
 use crate::{Grammar, Understanding};
 
-/// A longer text is no yes or no, in bytes.
+/// Longest text that may be a yes or no, in bytes.
 const LONGEST: usize = 120;
-/// Letters of an approval's id, at least.
+/// Fewest letters of an approval's id.
 const LETTERS: usize = 4;
 const ALLOW: [&str; 4] = ["allow", "approve", "i allow", "i approve"];
 const DENY: [&str; 4] = ["deny", "refuse", "reject", "disallow"];
@@ -16,7 +16,7 @@ fn is_code(word: &str) -> bool {
     digits >= LETTERS && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// An utterance that is a yes or no and nothing else.
+/// Reads an utterance that is a yes or no and nothing else.
 pub fn read(grammar: &Grammar, text: &str) -> Option<Consent> {
     if text.len() > LONGEST || text.contains('?') {
         return None;
@@ -46,7 +46,7 @@ pub fn read(grammar: &Grammar, text: &str) -> Option<Consent> {
     (agrees || !always).then(|| Consent { agrees, always, code: codes.into_iter().next(), is_fresh: false })
 }
 
-/// Letters that can be a word as well: who writes "no decade" need not mean an approval.
+/// Whether the letters can also be a word: "no decade" need not name an approval.
 pub fn is_a_word(consent: &Consent) -> bool {
     consent.code.as_ref().is_none_or(|code| !code.bytes().any(|byte| byte.is_ascii_digit()))
 }

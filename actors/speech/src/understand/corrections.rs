@@ -1,7 +1,7 @@
-//! What puts right what was said before: "no, it's on Wednesday", "actually the key is in the shed", "he moved to Rome".
+//! Corrections of earlier statements: "no, it's on Wednesday", "actually the key is in the shed", "he moved to Rome".
 //!
-//! Law: a correction that points ("it", "on Wednesday") is of what the same person told right before; one with words of its own is
-//! of what it shares them with. What is merely told later corrects nothing without a word that says so.
+//! Law: a correction with a pointing word ("it", "on Wednesday") corrects the same person's last statement. One with words of its
+//! own corrects the statement that shares them. A later statement without a correcting word corrects nothing.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ use maxim_language::Stems;
 
 word_lists! {
     "corrections.txt";
-    /// What leads a correction in.
+    /// Words that lead a correction in.
     LEADS = "leads";
-    /// Of these, what is a correction with any words behind it, not with a sentence alone.
+    /// Those of them that lead a correction in before any words, not only before a whole sentence.
     PLAIN = "plain";
-    /// Words by which what is told replaces what was so.
+    /// Words by which a statement replaces an older one.
     CHANGES = "changes";
-    /// Of these, what says by itself that something of its subject is otherwise now.
+    /// Those of them that alone tell of a change of the subject.
     MOVES = "moves";
-    /// Words that point at what was said before.
+    /// Words that point at earlier words.
     POINTING = "pointing";
     POINTERS = "pointers";
     THEM = "them";
@@ -30,7 +30,7 @@ word_lists! {
 /// Words of a fragment ("no, Tuesday").
 const FRAGMENT: usize = 4;
 
-/// What a correction says instead; none where the words are no correction.
+/// The words that a correction puts in place. `None`: it is no correction.
 pub(crate) fn corrects<'t>(said: &Utterance<'t>, lo: usize) -> Option<&'t str> {
     let hi = said.len();
     let (mut at, mut plain) = (lo, false);
@@ -47,7 +47,7 @@ pub(crate) fn corrects<'t>(said: &Utterance<'t>, lo: usize) -> Option<&'t str> {
     let rest = said.span(at, hi);
     let inner = Utterance::read(rest);
     let lead = courtesy::lead(&inner, &[]);
-    // "No, I want you to …" is a wish, and "actually don't" takes something back.
+    // "No, I want you to …" is a wish. "Actually don't" takes something back.
     let is_wish =
         lead.requested || lead.wished || crate::understand::guard::prohibited(&inner, 0, inner.len()).is_some();
     let is_fragment = inner.len() <= FRAGMENT
@@ -59,7 +59,7 @@ pub(crate) fn corrects<'t>(said: &Utterance<'t>, lo: usize) -> Option<&'t str> {
     (is_told && !is_wish && !lexicon::is_imperative(&inner, 0)).then_some(rest)
 }
 
-/// "No, the other one": it puts something right, and doesn't say what by.
+/// "No, the other one": a correction without the right value.
 pub(crate) fn only_points(said: &Utterance, lo: usize) -> bool {
     let lead = LEADS.iter().filter_map(|lead| said.starts(lo, said.len(), lead)).max();
     let Some(at) = lead.map(|length| lo + length).filter(|at| *at < said.len()) else { return false };
@@ -67,11 +67,11 @@ pub(crate) fn only_points(said: &Utterance, lo: usize) -> bool {
     points && (at..said.len()).any(|at| ["one", "ones", "other", "others", "thing"].contains(&said.word(at)))
 }
 
-/// Whether what is told goes on from what was told right before: "found them, they were in the fridge".
+/// Whether a statement continues the one before it: "found them, they were in the fridge".
 pub(crate) fn goes_on(text: &str) -> bool {
     let said = Utterance::read(text);
     let is_put_right = corrects(&said, 0).is_some();
-    // "It" that begins a sentence is as often the weather's.
+    // "It" at the beginning is often the weather.
     let points = |at: usize| THEM.contains(&said.word(at)) || (at > 0 && said.word(at) == "it");
     !is_put_right && (0..said.len().min(4)).any(points)
 }
@@ -81,7 +81,7 @@ pub(crate) fn put_right(text: &str) -> Option<&str> {
     corrects(&Utterance::read(text), 0)
 }
 
-/// Whether two sentences are of the same subject: of what stands before their verbs, or of their first word where none is known.
+/// Whether two sentences have the same subject: the words before their verbs, or the first word if no verb is known.
 pub(crate) fn is_of_same(one: &str, other: &str) -> bool {
     let stems = Stems::default();
     let subject = |text: &str| {
@@ -99,7 +99,7 @@ pub(crate) fn is_of_same(one: &str, other: &str) -> bool {
     }
 }
 
-/// Whether `later` puts right what `earlier` said, `next` if nothing else was told in between.
+/// Whether `later` corrects `earlier`. `next`: nothing was told in between.
 pub(crate) fn revises(later: &str, earlier: &str, next: bool) -> bool {
     let said = Utterance::read(later);
     let correction = corrects(&said, 0);

@@ -1,4 +1,4 @@
-//! Politeness and address around what is said.
+//! Politeness and address around a request.
 
 use crate::understand::guard;
 use crate::understand::matcher::Ends;
@@ -14,16 +14,16 @@ word_lists! {
     WISHES = "wishes";
     GREETINGS = "greetings";
     THANKING = "thanking";
-    /// What says that it can't wait, set off from what is wanted. The PreemptionCircuit acts on it.
+    /// Words of urgency, set off from the request. The PreemptionCircuit acts on them.
     URGENCY = "urgency";
     FILLERS = "fillers";
     TAILS = "tails";
-    /// Tails that may as well be an argument of a command, so they are left on one unless a comma sets them off.
+    /// Tails that may also be an argument of a command. They are stripped from one only behind a comma.
     ARGUABLE = "arguable";
     LEADING = "leading";
 }
 
-/// How the utterance was led in.
+/// How an utterance begins, before its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Lead {
     /// "Could you …?": a request in the form of a question.
@@ -34,11 +34,11 @@ pub(crate) struct Lead {
     pub wished: bool,
     pub greeted: bool,
     pub thanked: bool,
-    /// Where what is said begins.
+    /// Where the content begins.
     pub lo: usize,
 }
 
-/// Skips address and politeness. At least one word is left where any was said.
+/// Skips address and politeness. At least one word is left.
 pub(crate) fn lead(said: &Utterance, names: &[String]) -> Lead {
     let hi = said.len();
     let mut lead = Lead::default();
@@ -50,7 +50,7 @@ pub(crate) fn lead(said: &Utterance, names: &[String]) -> Lead {
         let length = if let Some(length) = set_off() {
             length
         } else if guard::delays(said, lo, hi) {
-            // "Next week …" is no "next, …".
+            // "Next week …" doesn't begin with the filler "next".
             return lead;
         } else if let Some(length) = step(&MINDING) {
             (lead.requested, lead.gerund) = (true, true);
@@ -81,7 +81,7 @@ pub(crate) fn lead(said: &Utterance, names: &[String]) -> Lead {
     }
 }
 
-/// What is told, without what only leads it in: "by the way the gate is open".
+/// A statement without the words that only lead it in: "by the way the gate is open".
 pub(crate) fn without_fillers(text: &str) -> &str {
     let said = Utterance::read(text);
     let (mut lo, hi) = (0, said.len());
@@ -93,7 +93,7 @@ pub(crate) fn without_fillers(text: &str) -> &str {
     said.span(lo, hi)
 }
 
-/// Where the utterance ends for each way of reading.
+/// The end of the utterance, for each way of reading.
 pub(crate) fn ends(said: &Utterance, lo: usize, hi: usize, names: &[String]) -> Ends {
     let plain = strip(said, lo, hi, names, |_, _| true);
     let command = strip(said, lo, hi, names, |tail, hi| {

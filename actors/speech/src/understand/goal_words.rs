@@ -1,4 +1,4 @@
-//! What people say of goals: that one is given, that one is given up, or which there are.
+//! Talk about goals: a goal is given or given up, or the goals are asked for.
 
 use crate::word_list::word_lists;
 
@@ -10,16 +10,16 @@ word_lists! {
 /// Which goal is to be given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenUp {
-    /// The one that is pursued.
+    /// The active one.
     Present,
-    /// The one that was spoken of: clear only where there is one.
+    /// The one just spoken of. Clear only if there is one alone.
     That,
     All,
     /// The one with these words.
     Named(String),
 }
 
-/// A text that is eaten from its beginning, in whatever case it is written.
+/// A text that is read from its beginning, in any case.
 struct Eaten<'a> {
     text: &'a str,
     lower: String,
@@ -27,13 +27,13 @@ struct Eaten<'a> {
 }
 
 impl<'a> Eaten<'a> {
-    /// None where small letters are of another length, so that places would not be the same.
+    /// `None`: lower case has another length, so places would differ.
     fn of(text: &'a str) -> Option<Self> {
         let lower = text.to_lowercase();
         (lower.len() == text.len()).then_some(Self { text, lower, at: 0 })
     }
 
-    /// Eats the first of these that comes next.
+    /// Reads the first of these that comes next.
     fn eat(&mut self, words: &[&'static str]) -> Option<&'static str> {
         let rest = self.lower.get(self.at..)?;
         let skipped = rest.len() - rest.trim_start_matches([' ', ',']).len();

@@ -1,4 +1,4 @@
-//! The grammar: from the tools' speech to an understanding of what is said.
+//! The grammar: from the tools' speech to the understanding of an utterance.
 
 use std::cmp::Reverse;
 
@@ -27,7 +27,7 @@ word_lists! {
     FOR_WORDS = "for words";
 }
 
-/// A tool whose speech can't be used.
+/// A tool with unusable speech.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("tool `{tool}`: {cause}")]
 pub struct GrammarError {
@@ -45,7 +45,7 @@ pub(crate) struct Tool {
     patterns: Vec<(String, Vec<Node>)>,
 }
 
-/// Understands utterances. Built once from the agent's names and the registered tools; the same utterance always gives the
+/// Understands utterances. It is built once from the agent's names and the registered tools. The same utterance always has the
 /// same understanding.
 #[derive(Clone, Debug)]
 pub struct Grammar {
@@ -55,7 +55,7 @@ pub struct Grammar {
 }
 
 impl Grammar {
-    /// `names`: what the agent is called. Where two tools match equally well, the earlier is asked about first.
+    /// `names`: the agent's names. If two tools match equally well, the earlier one is asked about first.
     ///
     /// # Errors
     /// A pattern that isn't in the language of [`ToolSpeech`], with its tool.
@@ -65,7 +65,7 @@ impl Grammar {
         Ok(Self { names: names.iter().map(|name| name.to_lowercase()).collect(), tools, forms })
     }
 
-    /// One example for each tool of how it is asked for.
+    /// One example of a request for each tool.
     pub fn abilities(&self) -> Vec<(String, String)> {
         // The shortest says best what the tool is for.
         let example = |tool: &Tool| {
@@ -78,7 +78,7 @@ impl Grammar {
         examples
     }
 
-    /// What is small talk and nothing else: a greeting, thanks, a yes or no.
+    /// Small talk and nothing else: a greeting, thanks, a yes or no.
     pub fn small_talk(&self, text: &str) -> Option<Understanding> {
         let said = Utterance::read(text);
         (said.len() > 0).then(|| small_talk::read(&said, &self.names)).flatten()
@@ -105,7 +105,7 @@ impl Grammar {
             .unwrap_or_else(|| self.told(&said, lead))
     }
 
-    /// What is settled before any tool is considered.
+    /// Utterances that are settled before any tool is considered.
     fn guarded(&self, said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
         let lo = lead.lo;
         if let Some(fact) = self.forms.fact(said, lo, ends) {
@@ -129,7 +129,7 @@ impl Grammar {
             return Some(Understanding::Prohibition { words, tool: self.forbidden_tool(said, after) });
         }
         if let Some(about) = self.forms.specific(self, said, lo, ends) {
-            // What was told, when and how often is asked in words that no tool has.
+            // No tool has words for what was told, when and how often.
             let is_own = match &about {
                 QuestionKind::Told { .. } | QuestionKind::Happened { .. } => true,
                 QuestionKind::Beside { .. } | QuestionKind::HowOften { .. } => true,
@@ -152,7 +152,7 @@ impl Grammar {
         let (lo, hi) = (lead.lo, said.len());
         let found = self.candidates(said, lo, ends, lead.gerund);
         let asks = self.forms.interrogative(said, lo);
-        // What is in the safe memory may know; a file would be named.
+        // Memory may know what is in the safe. A file would be named.
         let best = found.first().filter(|best| !(asks && (best.changes_something() || best.names_no_file(said))));
         if let Some(several) = steps::read(self, said, lead, hi, best) {
             return Some(several);
@@ -181,7 +181,7 @@ impl Grammar {
         })
     }
 
-    /// A text as one request by itself: the step, or why it must be asked about.
+    /// A text as one request: the step, or why it must be asked about.
     pub(crate) fn request(&self, text: &str, requested: bool) -> Option<Result<Step, Understanding>> {
         let said = Utterance::read(text);
         let mut lead = courtesy::lead(&said, &self.names);
@@ -193,7 +193,7 @@ impl Grammar {
         judged(&self.candidates(&said, lead.lo, ends, lead.gerund), &said, lead)
     }
 
-    /// The tool and parameters of a clause in any form of its verb ("ran rm", "writing notes.txt").
+    /// The tool and parameters of a clause with any form of its verb ("ran rm", "writing notes.txt").
     pub(crate) fn clause(&self, text: &str) -> (Option<String>, Value) {
         let said = Utterance::read(text);
         let ends = courtesy::ends(&said, 0, said.len(), &self.names);
@@ -204,7 +204,7 @@ impl Grammar {
         }
     }
 
-    /// The tool of a deed that is asked about, where its words are those of one tool alone.
+    /// The tool of a deed in a question, if the words belong to one tool alone.
     pub(crate) fn deed(&self, text: &str) -> Option<String> {
         let said = Utterance::read(text);
         let ends = courtesy::ends(&said, 0, said.len(), &self.names);
@@ -219,7 +219,7 @@ impl Grammar {
         (!others).then_some(named)
     }
 
-    /// A read-only request once words without meaning are left out ("show me the current stats"). What has side effects is
+    /// A read-only request without words that carry no meaning ("show me the current stats"). A request with side effects is
     /// never read so loosely.
     fn loosely(&self, said: &Utterance, lo: usize, ends: Ends) -> Option<Step> {
         let means = |at: &usize| *at == lo || said.tokens[*at].quoted.is_some() || !NOISE.contains(&said.word(*at));
@@ -234,7 +234,7 @@ impl Grammar {
         best.judge(&reduced, Lead::default()).ok()
     }
 
-    /// A tool that only reads has words of its own for this question ("when is high tide in Whitby").
+    /// A read-only tool with its own words for this question ("when is high tide in Whitby").
     fn asks_a_tool(&self, said: &Utterance, lo: usize, ends: Ends) -> bool {
         let found = self.candidates(said, lo, ends, false);
         found.first().is_some_and(|best| !best.changes_something() && best.doubts(said).is_empty())
@@ -246,7 +246,7 @@ impl Grammar {
         (after..after + 3).find_map(clause)
     }
 
-    /// The tool whose verb (in any form) or name stands at this place; a tool's name may also follow an article.
+    /// The tool whose verb (in any form) or name stands here. A tool's name may follow an article.
     fn named_tool(&self, said: &Utterance, at: usize) -> Option<String> {
         let hi = said.len();
         let by_verb = |tool: &&Tool| {
@@ -257,7 +257,7 @@ impl Grammar {
         tool.map(|tool| tool.speech.tool.clone())
     }
 
-    /// All matches, the best first: few doubts, many words of the pattern, little swallowed by open slots.
+    /// All matches, the best first: few doubts, many words of the pattern, few words in open slots.
     fn candidates(&self, said: &Utterance, lo: usize, ends: Ends, inflected: bool) -> Vec<Candidate<'_>> {
         let mut found = Vec::new();
         for (order, tool) in self.tools.iter().enumerate() {
@@ -276,7 +276,7 @@ impl Grammar {
         found.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
-    /// Whether some later part of the utterance is a request, or begins with a tool's verb after a comma.
+    /// Whether a later part of the utterance is a request, or begins with a tool's verb after a comma.
     fn command_within(&self, said: &Utterance, lo: usize) -> bool {
         let hi = said.len();
         (lo + 1..hi.min(lo + 60)).any(|at| {
@@ -294,7 +294,7 @@ impl Grammar {
         })
     }
 
-    /// "Can you write a file?" is asked to be done, not remembered, where the tool changes something.
+    /// "Can you write a file?" is a request, not a question to memory, if the tool changes something.
     fn unfinished_request(&self, said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
         let (tool, ..) = self.verb_at(said, lead.lo).filter(|_| lead.requested)?;
         tool.speech.effect.changes_something().then(|| self.unfinished(said, lead.lo, ends)).flatten()
@@ -308,7 +308,7 @@ impl Grammar {
         if told {
             return None;
         }
-        // A verb that many tools could have asks for one only together with the rest of its words.
+        // A verb of many tools needs the rest of its words to name one.
         let is_said = |word: &str| (lo + length..said.len()).any(|at| said.word(at) == word);
         let is_own = self.tools.iter().any(|other| {
             other.speech.verbs.first().is_some_and(|first| first == verb) && {
@@ -324,7 +324,7 @@ impl Grammar {
         }
         let ways = self.tools.iter().filter(|other| other.speech.verbs.iter().any(|known| known == verb));
         let ways = ways.flat_map(|tool| tool.patterns.iter().map(move |(_, nodes)| (tool, nodes)));
-        // The way that asks for the least is the one to show, of those that take what was named.
+        // Of the patterns that take the named parameters, the one that needs the fewest.
         let names_path = (lo + length..ends.plain).any(|at| lexicon::looks_like_path(&said.value(at)));
         let simplest = ways
             .filter(|(_, nodes)| nodes.contains(&Node::Verb) && !pattern::required_slots(nodes).is_empty())
@@ -384,7 +384,7 @@ impl Tool {
     }
 }
 
-/// A deed that is asked for in the form of a question ("could you wash the car?"). Verbs that ask for words are left to
+/// A deed in the form of a question ("could you wash the car?"). Verbs that ask for words are left to
 /// memory.
 fn beyond_tools(said: &Utterance, lead: Lead, ends: Ends) -> Option<Understanding> {
     let lo = lead.lo;
@@ -392,7 +392,7 @@ fn beyond_tools(said: &Utterance, lead: Lead, ends: Ends) -> Option<Understandin
     is_deed.then(|| without_tool(said.span(lo, ends.plain)))
 }
 
-/// The answer to a request in words that no tool has.
+/// The answer to a request that no tool has words for.
 fn without_tool(wish: &str) -> Understanding {
     let topic = wish.trim_end_matches(['.', '!', ',', '?']).to_owned();
     let reply = format!(
@@ -401,10 +401,10 @@ fn without_tool(wish: &str) -> Understanding {
     Understanding::Unsupported { what: Unsupported::NoTool, topic, reply }
 }
 
-/// Other readings of a request that are kept with it.
+/// Other readings that are kept with a request.
 const READINGS: usize = 3;
 
-/// The best candidate as a step, with what else it might have been.
+/// The best candidate as a step, with its other readings.
 fn judged(found: &[Candidate], said: &Utterance, lead: Lead) -> Option<Result<Step, Understanding>> {
     let mut step = match found.first()?.judge(said, lead) {
         Ok(step) => step,
@@ -424,7 +424,7 @@ fn question(about: QuestionKind, said: &Utterance, lo: usize) -> Understanding {
     Understanding::Question { about, terms: terms(said.span(lo, said.len())) }
 }
 
-/// Two tools that fit equally well, of which one has side effects.
+/// Two tools fit equally well, and one has side effects.
 fn tie(best: &Candidate, found: &[Candidate]) -> Option<String> {
     let other = found.iter().find(|other| other.tool.speech.tool != best.tool.speech.tool)?;
     let equal = other.found.literals == best.found.literals

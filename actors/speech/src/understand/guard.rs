@@ -1,4 +1,4 @@
-//! What must not become an action, whatever verbs it holds: prohibitions, reports of speech, delays, conditions,
+//! Utterances that must not become an action, whatever verbs they hold: prohibitions, reports of speech, delays, conditions,
 //! retractions.
 
 use crate::word::tokens::Utterance;
@@ -16,7 +16,7 @@ word_lists! {
     SPANS = "spans";
 }
 
-/// Where a prohibition's own words end, if the utterance begins with one.
+/// The end of a prohibition's own words, if the utterance begins with one.
 pub(crate) fn prohibited(said: &Utterance, lo: usize, hi: usize) -> Option<usize> {
     PROHIBITING.iter().filter_map(|phrase| said.starts(lo, hi, phrase)).max().map(|length| lo + length)
 }
@@ -27,8 +27,8 @@ pub(crate) fn is_prohibition(text: &str) -> bool {
     prohibited(&said, crate::understand::courtesy::lead(&said, &[]).lo, said.len()).is_some()
 }
 
-/// Whether someone's words are told: a reporting verb after a short subject ("Anna said: …", "the note on the door says …"),
-/// or "according to …". The utterance's own first word is never the reporting verb: "say hello" is a request.
+/// Whether the utterance reports words: a reporting verb after a short subject ("Anna said: …", "the note on the door says …"),
+/// or "according to …". The first word is never the reporting verb: "say hello" is a request.
 pub(crate) fn reported(said: &Utterance, lo: usize, hi: usize) -> bool {
     if ["according to", "quote", "in the words of", "as they say", "it says"]
         .iter()
@@ -79,7 +79,7 @@ fn subject_word(word: &str) -> bool {
     .contains(&word)
 }
 
-/// Whether words at or after `lo` take back what was asked.
+/// Whether words at or after `lo` take the request back.
 pub(crate) fn retracted(said: &Utterance, lo: usize, hi: usize) -> bool {
     let taken = (lo + 1..hi).any(|at| RETRACTING.iter().any(|phrase| said.starts(at, hi, phrase).is_some()));
     let last = hi.saturating_sub(1);
@@ -121,7 +121,7 @@ pub(crate) fn delayed_at(said: &Utterance, lo: usize, hi: usize) -> Option<usize
     (lo + 1..hi).find(|at| delays(said, *at, hi))
 }
 
-/// Words that show that a command goes on in prose: what follows was not meant for the shell.
+/// Words of prose in a command: what follows wasn't meant for the shell.
 pub(crate) fn is_prose(word: &str) -> bool {
     [
         "but",

@@ -1,4 +1,4 @@
-//! From a match to what is done about it: act, or say what was understood and ask.
+//! From a match to a decision: act, or tell the reading and ask.
 
 use maxim_bus::units::Confidence;
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use crate::understand::understanding::{Partial, Reading, Step, Understanding, Un
 use crate::word::lexicon::{self, DETERMINERS, FILE_NOUNS};
 use crate::word::tokens::{Utterance, strip_full_stop};
 
-/// A pattern of a tool that the words match.
+/// A tool's pattern that matches the words.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate<'g> {
     pub tool: &'g Tool,
@@ -25,7 +25,7 @@ pub(crate) struct Candidate<'g> {
 /// Why a match isn't certain.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Doubt {
-    /// A parameter that could be anything ("the thing").
+    /// A parameter without a clear meaning ("the thing").
     Vague {
         slot: String,
         value: String,
@@ -39,7 +39,7 @@ pub(crate) enum Doubt {
         typed: String,
         meant: String,
     },
-    /// A command that goes on in prose.
+    /// A command with prose behind it.
     Prose {
         value: String,
     },
@@ -48,7 +48,7 @@ pub(crate) enum Doubt {
 }
 
 impl Doubt {
-    /// How bad: a candidate with lesser doubts is preferred.
+    /// The weight of a doubt. A candidate with smaller doubts is preferred.
     pub fn weight(&self) -> u8 {
         match self {
             Self::Bare { .. } => 1,
@@ -91,7 +91,7 @@ impl<'g> Candidate<'g> {
             .is_some_and(|(at, last)| matches!(last.kind, Kind::Quoted) || (last.kind == Kind::Rest && at > 0))
     }
 
-    /// Whether something is named where a file should be that looks like none; "the file" only leaves open which.
+    /// Whether a parameter for a file looks like none. "The file" only leaves open which.
     pub fn names_no_file(&self, said: &Utterance) -> bool {
         if (self.lo..said.len()).any(|at| FILE_NOUNS.contains(&said.word(at))) {
             return false;
@@ -147,14 +147,14 @@ impl<'g> Candidate<'g> {
         }
     }
 
-    /// The tool's defaults with what the words set.
+    /// The tool's defaults and the parameters in the words.
     pub fn params(&self, said: &Utterance, requested: bool) -> Value {
         let mut params = match &self.tool.speech.defaults {
             Value::Object(defaults) => defaults.clone(),
             _ => Map::new(),
         };
         for (at, capture) in self.found.captures.iter().enumerate() {
-            // Of "grep for 'x' in the sources" what is in quotes is looked for, where nothing can be harmed by it.
+            // In "grep for 'x' in the sources" the quoted text is the pattern. Nothing can be harmed by that.
             let is_placed = ["in", "inside", "within", "across", "anywhere"].contains(&said.word(capture.lo + 1));
             let is_quoted = said.tokens[capture.lo].quoted.is_some() && capture.kind == Kind::Rest;
             let given = match is_quoted && is_placed && !self.changes_something() {
@@ -166,7 +166,7 @@ impl<'g> Candidate<'g> {
         Value::Object(params)
     }
 
-    /// This one as what was not chosen.
+    /// This candidate as a reading that wasn't chosen.
     pub fn reading(&self, said: &Utterance) -> Reading {
         let doubts = self.doubts(said);
         let weaker = match doubts.iter().max_by_key(|doubt| doubt.weight()) {
@@ -186,7 +186,7 @@ impl<'g> Candidate<'g> {
         Partial { tool: Some(self.tool.speech.tool.clone()), params, missing }
     }
 
-    /// Act, or ask: what has side effects needs a match without any doubt.
+    /// Acts, or asks: a request with side effects needs a match without any doubt.
     pub fn judge(&self, said: &Utterance, lead: Lead) -> Result<Step, Understanding> {
         let mut doubts = self.doubts(said);
         doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.weight()));
@@ -261,7 +261,7 @@ impl<'g> Candidate<'g> {
     }
 }
 
-/// The answer to a request for later.
+/// The answer to a request for a later time.
 pub(crate) fn later(topic: &str) -> Understanding {
     Understanding::Unsupported {
         what: Unsupported::Deferred,
@@ -298,7 +298,7 @@ fn command_doubt(said: &Utterance, capture: &Capture, before: &str) -> Option<Do
     (described || refused || prose).then_some(Doubt::Prose { value })
 }
 
-/// `at`: which capture it is, and where the request begins.
+/// `at`: the place of the capture, and where the request begins.
 fn value(said: &Utterance, capture: &Capture, (at, from): (usize, usize), requested: bool) -> Value {
     let (lo, hi) = (capture.lo, capture.hi);
     match capture.kind {

@@ -4,10 +4,10 @@ use crate::understand::pattern::{Kind, Node, is_command, may_be_empty};
 use crate::word::lexicon::{self, DETERMINERS};
 use crate::word::tokens::Utterance;
 
-/// Steps after which a pattern counts as not matching, so that no text makes understanding slow.
+/// Steps after which a pattern counts as not matching. They bound the time for any text.
 const STEPS: u32 = 20_000;
 
-/// Shortest word of a pattern in which one typing error is tolerated; in shorter words an edit is another word.
+/// Shortest word of a pattern in which one typing error is tolerated. In shorter words an edit makes another word.
 const FUZZY_LENGTH: usize = 4;
 
 /// A slot that took tokens `lo..hi`.
@@ -24,13 +24,13 @@ pub(crate) struct Match {
     pub captures: Vec<Capture>,
     /// Words of the pattern that were said.
     pub literals: usize,
-    /// What was typed for what was meant, if one word had a typing error.
+    /// The typed and the meant word, if there was a typing error.
     pub typo: Option<(String, String)>,
-    /// The verb that was said, in its base form.
+    /// The verb in its base form.
     pub verb: Option<String>,
 }
 
-/// Where an utterance ends, depending on what is read: politeness at the end belongs to content, but not to a path.
+/// The end of an utterance by the kind of reading. Politeness at the end may belong to content, but not to a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub plain: usize,
@@ -44,11 +44,11 @@ impl Ends {
     }
 }
 
-/// What one pattern is matched against.
+/// The stretch of words that a pattern is matched against.
 pub(crate) struct Matcher<'m, 't> {
     pub said: &'m Utterance<'t>,
     pub ends: Ends,
-    /// Each verb with the forms that are taken for it.
+    /// Each verb with its accepted forms.
     pub verbs: &'m [(String, Vec<String>)],
     pub typos: bool,
     steps: u32,
@@ -154,7 +154,7 @@ impl<'m, 't> Matcher<'m, 't> {
 
     fn slot(&mut self, name: &str, kind: &Kind, after: &Then, at: usize, so_far: &Match) -> Option<Match> {
         let last = *kind == Kind::Rest && after_may_be_empty(after);
-        // Content may reach into what would be politeness elsewhere ("write a.txt with thanks"), so it may also begin there.
+        // Content may include words that are politeness elsewhere ("write a.txt with thanks"), and may also begin with them.
         let end = if last { self.open_end(name, so_far) } else { self.ends.plain };
         if at >= end {
             return None;
@@ -177,7 +177,7 @@ impl<'m, 't> Matcher<'m, 't> {
                     return Some(whole);
                 }
                 if !nothing_after(after) {
-                    // What was typed rightly comes before what may be a slip: "out loud" holds "loud", which is near "aloud".
+                    // An exact word comes before a typing error: "out loud" holds "loud", which is near "aloud".
                     for slips in [false, true] {
                         for hi in (at + 1..self.ends.plain).rev() {
                             let whole = self.take(name, kind, after, at, hi, so_far);
@@ -196,7 +196,7 @@ impl<'m, 't> Matcher<'m, 't> {
         self.go(after.nodes, after.next, hi, &with(so_far, name, kind, lo, hi))
     }
 
-    /// Where an open slot at the end of a pattern ends.
+    /// The end of an open slot at the end of a pattern.
     fn open_end(&self, name: &str, so_far: &Match) -> usize {
         if is_command(name, so_far.captures.is_empty()) { self.ends.command } else { self.ends.content }
     }

@@ -1,8 +1,8 @@
-//! The pattern language: text to a small tree. See [`crate::ToolSpeech`] for what it may hold.
+//! The pattern language: text to a small tree. Its syntax is described at [`crate::ToolSpeech`].
 
 use crate::word::tokens::uncontracted;
 
-/// What a slot takes.
+/// The kind of a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Path,
@@ -41,7 +41,7 @@ pub enum PatternError {
     Bare { pattern: String },
 }
 
-/// Reads a pattern. It must hold a literal or the verb that can't be left out, so that no pattern takes every utterance.
+/// Reads a pattern. It must hold a literal or the verb that isn't optional, so that no pattern matches every utterance.
 pub(crate) fn compile(pattern: &str) -> Result<Vec<Node>, PatternError> {
     let mut reader = Reader { pattern, at: 0 };
     let mut ways = reader.alternatives(None)?;
@@ -49,7 +49,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Vec<Node>, PatternError> {
     if anchored(&nodes) { Ok(nodes) } else { Err(PatternError::Bare { pattern: pattern.to_owned() }) }
 }
 
-/// Whether nothing need be said for these nodes to match.
+/// Whether these nodes match without any word.
 pub(crate) fn may_be_empty(nodes: &[Node]) -> bool {
     nodes.iter().all(|node| match node {
         Node::Optional(_) => true,
@@ -58,8 +58,8 @@ pub(crate) fn may_be_empty(nodes: &[Node]) -> bool {
     })
 }
 
-/// Whether an open slot holds code or a command rather than text: by its name, or because it comes first and no name says
-/// that it is text. On commands, prose is a reason to ask.
+/// Whether an open slot holds code or a command, not text: by its name, or because it comes first and has no name of a
+/// text. Prose in a command is a reason to ask.
 pub(crate) fn is_command(slot: &str, first: bool) -> bool {
     const TEXTS: &[&str] = &[
         "text",
@@ -87,7 +87,7 @@ pub(crate) fn is_command(slot: &str, first: bool) -> bool {
     ["command", "cmd", "script", "code", "program"].contains(&slot) || (first && !TEXTS.contains(&slot))
 }
 
-/// The slots that must be filled, in order.
+/// The required slots, in order.
 pub(crate) fn required_slots(nodes: &[Node]) -> Vec<&str> {
     let mut slots = Vec::new();
     for node in nodes {
@@ -100,8 +100,8 @@ pub(crate) fn required_slots(nodes: &[Node]) -> Vec<&str> {
     slots
 }
 
-/// Whether all words of the pattern that can't be left out are among these, wherever they stand, and something in quotes
-/// where it wants that.
+/// Whether these hold all required words of the pattern, in any order, and a quoted text where the pattern
+/// requires one.
 pub(crate) fn are_said(nodes: &[Node], said: &impl Fn(&str) -> bool, quotes: bool) -> bool {
     nodes.iter().all(|node| match node {
         Node::Literal(word) => said(word),
@@ -111,7 +111,7 @@ pub(crate) fn are_said(nodes: &[Node], said: &impl Fn(&str) -> bool, quotes: boo
     })
 }
 
-/// The pattern as a person would say it, with slots as `<name>`.
+/// The pattern in a person's words, with slots as `<name>`.
 pub(crate) fn example(nodes: &[Node], verb: &str) -> String {
     let mut said: Vec<String> = Vec::new();
     for node in nodes {
@@ -147,7 +147,7 @@ struct Reader<'p> {
 }
 
 impl Reader<'_> {
-    /// Ways separated by `|`, up to the closing mark (or the end of the pattern where none is awaited).
+    /// Alternatives separated by `|`, up to the closing mark (or the end of the pattern if none is open).
     fn alternatives(&mut self, close: Option<(char, char, usize)>) -> Result<Vec<Vec<Node>>, PatternError> {
         let mut ways = vec![Vec::new()];
         while let Some(c) = self.pattern[self.at..].chars().next() {

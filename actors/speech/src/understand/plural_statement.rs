@@ -1,7 +1,7 @@
-//! What is told of many, without an article: "deploys happen on Thursdays", "cats sleep a lot".
+//! Statements about many, without an article: "deploys happen on Thursdays", "cats sleep a lot".
 //!
-//! Law: a plural, a verb in its plain form, and something more. The verb is a known one, or whatever stands before a word that
-//! begins a complement; a preposition or an adjective makes no sentence ("results from yesterday", "lights off").
+//! Law: a plural, a verb in its plain form, and something more. The verb is known, or it stands before a word that begins a
+//! complement. A preposition or an adjective makes no sentence ("results from yesterday", "lights off").
 
 use crate::word::tokens::Utterance;
 use crate::word_list::word_lists;
@@ -10,15 +10,15 @@ word_lists! {
     "plural_statement.txt";
     /// Verbs of many things and people.
     VERBS = "verbs";
-    /// Words behind a verb: the beginning of what it takes.
+    /// Words that begin the complement of a verb.
     COMPLEMENTS = "complements";
-    /// Words that stand behind a noun and aren't its verb.
+    /// Words that follow a noun and aren't its verb.
     NO_VERBS = "no verbs";
-    /// Words that end like a plural and are none.
+    /// Words with a plural's ending that are no plural.
     NO_PLURALS = "no plurals";
 }
 
-/// Whether it tells something of many.
+/// Whether the utterance is a statement about many.
 pub(crate) fn is_of_many(said: &Utterance, lo: usize) -> bool {
     if said.len() < lo + 3 || said.tokens[lo].closes.is_some() {
         return false;

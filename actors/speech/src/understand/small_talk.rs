@@ -14,7 +14,7 @@ word_lists! {
     NOTED = "noted";
 }
 
-/// What a closed phrase means, if the whole utterance (without the agent's name) is one.
+/// The meaning of a closed phrase, if it is the whole utterance (without the agent's name).
 pub(crate) fn read(said: &Utterance, names: &[String]) -> Option<Understanding> {
     let named = |at: usize| names.iter().any(|name| name == said.word(at));
     let vocative = |at: usize| at > 0 && ["mate", "buddy", "friend", "dude", "man", "pal"].contains(&said.word(at));

@@ -1,4 +1,4 @@
-//! Statements: what somebody tells, and what of it is worth keeping.
+//! Statements, and the part of them that is worth keeping.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ const TERMS: usize = 2;
 /// A statement has at least so many words.
 const WORDS: usize = 3;
 
-/// What a text tells. `None` for requests, questions and courtesies. "Remember that …" tells the fact alone.
+/// The statement in a text. `None` for requests, questions and courtesies. "Remember that …" gives the fact alone.
 pub fn told<'t>(grammar: &Grammar, text: &'t str) -> Option<Cow<'t, str>> {
     match grammar.understand(text) {
         Understanding::Command { .. } | Understanding::Question { .. } | Understanding::Ambiguous { .. } => None,

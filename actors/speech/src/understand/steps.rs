@@ -6,7 +6,7 @@ use crate::understand::judgement::Candidate;
 use crate::understand::understanding::{Partial, Understanding};
 use crate::word::tokens::Utterance;
 
-/// Most steps in one utterance; more is content.
+/// Most steps in one utterance. More are content.
 const MOST_STEPS: usize = 8;
 
 /// Where one request ends and the next begins.
@@ -47,7 +47,7 @@ fn parts(lo: usize, hi: usize, cuts: &[Cut]) -> Vec<(usize, usize)> {
     starts.zip(ends).collect()
 }
 
-/// Several clear requests become several steps, but only when each part is a request by itself. A part that isn't is
+/// Several clear requests become several steps, but only if each part alone is a request. Any other part is
 /// asked about, unless the whole is one request whose content holds these words.
 pub(crate) fn read(
     grammar: &Grammar,
@@ -85,7 +85,7 @@ pub(crate) fn read(
     Some(Understanding::Ambiguous { understood: Partial::default(), question })
 }
 
-/// "run if …; then …; fi": the shell has a `then` of its own.
+/// "run if …; then …; fi": the shell has its own `then`.
 fn is_shell_block(said: &Utterance, whole: &Candidate) -> bool {
     let command = whole.found.captures.first().map_or(0, |capture| capture.lo);
     !whole.ends_in_content()
@@ -93,7 +93,7 @@ fn is_shell_block(said: &Utterance, whole: &Candidate) -> bool {
         && whole.doubts(said).is_empty()
 }
 
-/// Asks where words between two requests may be content or a second request.
+/// Asks whether words between two requests are content or a second request.
 pub(crate) fn ask(grammar: &Grammar, said: &Utterance, lo: usize, hi: usize) -> Option<Understanding> {
     for cut in unclear_cuts(said, lo, hi).into_iter().take(MOST_STEPS) {
         let (first, second) = (said.span(lo, cut.0), said.span(cut.1, hi));

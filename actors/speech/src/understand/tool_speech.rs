@@ -1,9 +1,9 @@
-//! What a tool says about how people ask for it.
+//! A tool's own description of how people ask for it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a call leaves behind, as far as understanding cares.
+/// The effect of a call, as far as understanding needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -42,7 +42,7 @@ pub struct ToolSpeech {
     #[serde(default)]
     pub verbs: Vec<String>,
     pub patterns: Vec<String>,
-    /// An object of parameters that apply where the words don't set them; null for none.
+    /// An object with parameters for slots that the words leave open. Null for none.
     #[serde(default)]
     pub defaults: Value,
 }

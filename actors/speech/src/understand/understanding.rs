@@ -1,20 +1,20 @@
-//! What an utterance was understood to be.
+//! The understanding of an utterance.
 
 use maxim_bus::units::Confidence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One call that was asked for.
+/// One requested call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
     pub tool: String,
-    /// The tool's defaults, overridden by what the words set.
+    /// The tool's defaults, overridden by the words.
     pub params: Value,
     /// 1 for the words of a pattern, 0.8 with one typing error, 0.7 where a bare word was taken for a path.
     pub certainty: Confidence,
     /// The pattern that matched.
     pub pattern: String,
-    /// What the same words may mean besides, the likeliest first; not acted on.
+    /// Other readings of the same words, the likeliest first. They aren't acted on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Reading>,
 }
@@ -28,7 +28,7 @@ pub struct Reading {
     pub why: String,
 }
 
-/// What was made out of an utterance that isn't acted on.
+/// The understood part of an utterance that isn't acted on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Partial {
     pub tool: Option<String>,
@@ -40,49 +40,49 @@ pub struct Partial {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// What memory holds about a topic.
+    /// The knowledge about a topic.
     Remember {
         topic: String,
     },
-    /// What the agent did, or how it went; `success` asks for what went well or failed alone.
+    /// What the agent did, or how it went. `success`: only what went well, or only what failed.
     WhatHappened {
         tool: Option<String>,
         topic: String,
         which: Which,
         success: Option<bool>,
     },
-    /// What was in a span of time, which the topic ends in.
+    /// The events of a span of time. The topic ends in that span.
     Happened {
         topic: String,
         whose: Whose,
     },
-    /// What came next to an event.
+    /// What came next before or after an event.
     Beside {
         side: Side,
         event: String,
-        /// Of whom; empty for anybody.
+        /// The person asked about. Empty for anybody.
         who: String,
         whose: Whose,
     },
-    /// How often something was; `told`: by whoever asks.
+    /// How often something was. `told`: how often the asker told it.
     HowOften {
         topic: String,
         told: bool,
     },
-    /// What an action would lead to. `params` holds what could be read from the words.
+    /// The outcome of an action. `params` holds those that were read from the words.
     Predict {
         tool: Option<String>,
         params: Value,
         topic: String,
     },
-    /// Why it did what it did last.
+    /// Why it did its last act, or why that was refused.
     Why,
     /// Why it did something, or didn't (`refused`).
     WhyDid {
         topic: String,
         refused: bool,
     },
-    /// What the person told, or what they `asked`, by when, in which order or how often.
+    /// What the person told, or `asked`, by time, order or number.
     Told {
         topic: String,
         place: Place,
@@ -104,7 +104,7 @@ pub enum QuestionKind {
     General,
 }
 
-/// Which of several deeds: any, by order, or how many.
+/// Which of several deeds: any, by order, or their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Which {
@@ -122,7 +122,7 @@ pub enum Side {
     After,
 }
 
-/// Whose doing: anybody's, of whoever asks, or the agent's own.
+/// Whose doing: anybody's, the asker's, or the agent's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
@@ -131,32 +131,32 @@ pub enum Whose {
     Own,
 }
 
-/// Which of the things that were told or asked.
+/// Which of the things told or asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     All,
     First,
     Last,
-    /// How many they are.
+    /// Their number.
     Counted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unsupported {
-    /// Forgetting on request: it takes an explicit command of a person.
+    /// Forgetting on request. It takes an explicit command of a person.
     Forget,
     /// Acting later, repeatedly, or on a condition.
     Deferred,
-    /// What no tool does.
+    /// A request that no tool serves.
     NoTool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Understanding {
-    /// Calls to make, in order; never empty.
+    /// Calls to make, in order. Never empty.
     Command {
         steps: Vec<Step>,
     },
@@ -169,7 +169,7 @@ pub enum Understanding {
     Remember {
         fact: String,
     },
-    /// Told not to do something. Never an action; `tool` is the one whose verb was named.
+    /// A prohibition. Never an action. `tool`: the one whose verb was named.
     Prohibition {
         words: String,
         tool: Option<String>,
@@ -177,17 +177,17 @@ pub enum Understanding {
     Unsupported {
         what: Unsupported,
         topic: String,
-        /// What can't be done, and what can be done instead.
+        /// Says what can't be done, and what can be done instead.
         reply: String,
     },
     Greeting,
     Thanks,
     Farewell,
-    /// `agrees` is true for yes, false for no, none for "I see".
+    /// `agrees`: true for yes, false for no, `None` for "I see".
     Acknowledgement {
         agrees: Option<bool>,
     },
-    /// Something was told.
+    /// A statement.
     Statement,
     Ambiguous {
         understood: Partial,

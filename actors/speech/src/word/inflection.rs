@@ -15,13 +15,13 @@ static IRREGULAR: LazyLock<Vec<[&str; 3]>> = LazyLock::new(|| {
     forms.filter_map(|forms| forms.try_into().ok()).collect()
 });
 
-/// The base of an irregular past or participle; other words as they are.
+/// The base of an irregular past or participle. Other words stay as they are.
 pub(crate) fn base(word: &str) -> &str {
     let known = IRREGULAR.iter().find(|[_, past, participle]| *past == word || *participle == word);
     known.map_or(word, |[base, ..]| base)
 }
 
-/// All forms of a verb, the base first. Of a verb of several words ("look at") the first is inflected. Recognises, so it
+/// All forms of a verb, the base first. In a verb of several words ("look at") the first is inflected. For recognition it
 /// may hold a spelling too many (doubled and single consonant), never one too few for a regular verb.
 pub(crate) fn forms(verb: &str) -> Vec<String> {
     let (head, tail) = verb.split_once(' ').map_or((verb, ""), |(head, tail)| (head, tail));

@@ -8,22 +8,22 @@ use maxim_language::{self, words};
 
 word_lists! {
     "lexicon.txt";
-    /// What may stand where a pattern says `the`.
+    /// Words that match `the` in a pattern.
     pub(crate) DETERMINERS = "determiners";
     FUNCTION_WORDS = "function words";
     /// Words that point at something without naming it.
     VAGUE = "vague";
     PRONOUNS = "pronouns";
-    /// Words that a request to read something may hold without any change of meaning.
+    /// Words without meaning in a request to read something.
     pub(crate) NOISE = "noise";
     /// Nouns after which a bare word is the name of a file.
     pub(crate) FILE_NOUNS = "file nouns";
-    /// Files that are known by a bare name.
+    /// Files with a well-known bare name.
     KNOWN_FILES = "known files";
-    /// Frequent words that are one edit away from frequent verbs: never taken for a typing error.
+    /// Frequent words, one edit away from frequent verbs. They never count as a typing error.
     COMMON = "common";
     STOP_WORDS = "stop words";
-    /// Verbs that ask for something where a sentence begins with them, whatever tools there are.
+    /// Verbs that ask for something at the beginning of a sentence, whatever tools there are.
     ACTIONS = "actions";
     FINITE = "finite";
     CLAUSES = "clauses";
@@ -52,7 +52,7 @@ pub(crate) fn is_common(word: &str) -> bool {
     COMMON.contains(&word) || FUNCTION_WORDS.contains(&word) || VAGUE.contains(&word)
 }
 
-/// Whether a word looks like the name of a file or a glob, without a noun that says so.
+/// Whether a word looks like the name of a file or a glob. No noun has to say so.
 pub(crate) fn looks_like_path(value: &str) -> bool {
     let has_letters = value.chars().any(char::is_alphanumeric);
     value == "."
@@ -110,8 +110,8 @@ pub(crate) fn number(text: &str) -> Option<serde_json::Number> {
     Some((20 + 10 * tens + ones).into())
 }
 
-/// Whether something is asked for in the imperative, be there a tool for it or not. Where such a verb is a noun, as in
-/// "email servers are slow", something is told.
+/// Whether the sentence is an imperative, with or without a tool for it. If the verb is a noun, as in "email servers are
+/// slow", it is a statement.
 pub(crate) fn is_imperative(said: &Utterance, lo: usize) -> bool {
     let is_address = said.tokens.get(lo).is_some_and(|token| token.closes == Some(','));
     if said.len() < lo + 2 || is_address || !ACTIONS.contains(&said.word(lo)) {
@@ -120,14 +120,14 @@ pub(crate) fn is_imperative(said: &Utterance, lo: usize) -> bool {
     has_no_other_verb(said, lo, &FINITE)
 }
 
-/// Whether no finite verb follows the first word but in a clause: "dust the shelf that is high".
+/// Whether no finite verb follows the first word, except in a clause: "dust the shelf that is high".
 fn has_no_other_verb(said: &Utterance, lo: usize, finite: &[&str]) -> bool {
     let mut after = (lo + 1..said.len()).map(|at| said.word(at));
     after.find(|word| finite.contains(word) || CLAUSES.contains(word)).is_none_or(|word| CLAUSES.contains(&word))
 }
 
-/// Whether an unknown word stands where a verb asks for something: before an object, with no other verb in the sentence
-/// ("polish the boots"). Words that begin other sentences so are no such verbs.
+/// Whether an unknown first word is used as a verb of an imperative: before an object, without another verb in the sentence
+/// ("polish the boots"). Words that often begin other sentences are excluded.
 pub(crate) fn is_like_an_order(said: &Utterance, lo: usize) -> bool {
     let first = said.word(lo);
     let is_verb = first.len() > 1
@@ -141,12 +141,12 @@ pub(crate) fn is_like_an_order(said: &Utterance, lo: usize) -> bool {
     is_verb && is_object && !closes && has_no_other_verb(said, lo, &VERBS)
 }
 
-/// Whether it is such a verb.
+/// Whether a word is such a verb.
 pub(crate) fn is_finite(word: &str) -> bool {
     VERBS.contains(&word)
 }
 
-/// Whether something is told: it begins like a sentence about the world and is longer than a word or two.
+/// Whether the utterance is a statement: it begins like a sentence about the world and has more than a word or two.
 pub(crate) fn is_statement(said: &Utterance, lo: usize) -> bool {
     let words = said.len() - lo;
     (words >= 3 && SUBJECTS.contains(&said.word(lo)))
@@ -155,7 +155,7 @@ pub(crate) fn is_statement(said: &Utterance, lo: usize) -> bool {
         || (words >= 3 && (lo + 1..said.len().min(lo + 8)).any(|at| VERBS.contains(&said.word(at))))
 }
 
-/// An emoji or another sign that stands for a thing.
+/// An emoji or another sign for a thing.
 fn is_picture(c: char) -> bool {
     matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
 }
@@ -163,7 +163,7 @@ fn is_picture(c: char) -> bool {
 /// The content words of a text, in lower case, in order, without repeats.
 pub fn terms(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    // An accent may stand in a letter or behind it.
+    // An accent may be part of a letter or follow it.
     let composed = if text.is_ascii() { text.to_lowercase() } else { text.nfc().collect::<String>().to_lowercase() };
     let folded = composed.replace('’', "'");
     let parts = |c: char| c.is_whitespace() || ",;:!?()[]{}\"“”«»。！、，「」".contains(c) || is_question_mark(c);
@@ -180,7 +180,7 @@ pub fn terms(text: &str) -> Vec<String> {
     found
 }
 
-/// What a term is compared by: itself, or where words are written together its letters and pairs of letters.
+/// The pieces by which a term is compared: itself, or its letters and pairs of letters if it has no spaces between words.
 pub fn pieces(term: &str) -> Vec<String> {
     if term.is_ascii() || term.contains(is_picture) {
         return vec![term.to_owned()];

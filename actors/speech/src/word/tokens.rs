@@ -1,4 +1,4 @@
-//! An utterance as words with their places, so that parameters are cut from the original text, byte for byte.
+//! An utterance as words with their places. Parameters are cut from the original text, byte for byte.
 
 use crate::word_list::word_lists;
 
@@ -8,10 +8,10 @@ word_lists! {
     CONTRACTED = "contracted";
 }
 
-/// Longest word that is compared with the grammar, in bytes; beyond it a word is only content.
+/// Longest word that is compared with the grammar, in bytes. A longer word is only content.
 const WORD_BYTES: usize = 64;
 
-/// How many closing marks are tried for one opening mark, so that text full of apostrophes stays cheap.
+/// How many closing marks are tried for one opening mark. It bounds the time for a text full of apostrophes.
 const CLOSINGS: usize = 256;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -20,9 +20,9 @@ pub(crate) struct Token {
     pub end: usize,
     /// Lower case, straight apostrophes, without the punctuation around it. Empty for a quoted string.
     pub word: String,
-    /// Where the content of a quoted string lies.
+    /// The place of a quoted string's content.
     pub quoted: Option<(usize, usize)>,
-    /// The punctuation mark that ends it.
+    /// The punctuation mark behind it.
     pub closes: Option<char>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Utterance<'t> {
     pub tokens: Vec<Token>,
 }
 
-/// What is typed for short or in haste. Parameters are cut from the text, so these change no content.
+/// Short forms and hasty spellings. Parameters are cut from the text, so these change no content.
 const SHORTHAND: &[(&str, &str)] = &[("u", "you"), ("ur", "your"), ("abt", "about"), ("teh", "the"), ("wat", "what")];
 
 impl<'t> Utterance<'t> {
@@ -55,12 +55,12 @@ impl<'t> Utterance<'t> {
         self.tokens.len()
     }
 
-    /// The word at a place; empty beyond the end and for quoted strings.
+    /// The word at a place. Empty beyond the end and for quoted strings.
     pub fn word(&self, at: usize) -> &str {
         self.tokens.get(at).map_or("", |token| token.word.as_str())
     }
 
-    /// The text of tokens `lo..hi` as it was typed.
+    /// The text of tokens `lo..hi`, as typed.
     pub fn span(&self, lo: usize, hi: usize) -> &'t str {
         match (self.tokens.get(lo), hi.checked_sub(1).and_then(|last| self.tokens.get(last))) {
             (Some(first), Some(last)) if first.start <= last.end => &self.text[first.start..last.end],
@@ -68,9 +68,9 @@ impl<'t> Utterance<'t> {
         }
     }
 
-    /// How many tokens from `lo` spell out the phrase, within `hi`.
+    /// The number of tokens from `lo` that spell the phrase, within `hi`.
     pub fn starts(&self, lo: usize, hi: usize, phrase: &str) -> Option<usize> {
-        // Most phrases begin with another word: seen before the phrase is taken apart.
+        // Most phrases begin with another word. This is checked before the phrase is split.
         if !phrase.starts_with(self.word(lo)) {
             return None;
         }
@@ -95,7 +95,7 @@ impl<'t> Utterance<'t> {
     }
 }
 
-/// "what is" for "what's"; other words as they are.
+/// "what is" for "what's". Other words stay as they are.
 pub(crate) fn uncontracted(word: &str) -> String {
     match word.strip_suffix("'s").or_else(|| word.strip_suffix('s')) {
         Some(head) if CONTRACTED.contains(&word) => format!("{head} is"),
@@ -103,17 +103,17 @@ pub(crate) fn uncontracted(word: &str) -> String {
     }
 }
 
-/// Of Latin, Chinese and Japanese, Arabic, and Greek texts.
+/// In Latin, Chinese and Japanese, Arabic, and Greek texts.
 pub(crate) fn is_question_mark(c: char) -> bool {
     matches!(c, '?' | '？' | '؟' | '\u{37e}')
 }
 
-/// Whether a text ends as a question does.
+/// Whether a text ends like a question.
 pub fn asks(text: &str) -> bool {
     text.trim_end().ends_with(is_question_mark)
 }
 
-/// Takes the full stop off a sentence, and leaves `.`, `..` and `dir/.` alone.
+/// Removes the full stop of a sentence, and leaves `.`, `..` and `dir/.` alone.
 pub(crate) fn strip_full_stop(raw: &str) -> &str {
     match raw.strip_suffix('.') {
         Some(cut) if cut.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | '"' | '\'' | '*')) => cut,
@@ -159,7 +159,7 @@ fn fold(raw: &str) -> String {
     SHORTHAND.iter().find(|(short, _)| *short == bare).map_or(bare, |(_, long)| long).to_owned()
 }
 
-/// A quoted string that starts here: its content, and where the token ends (with the marks that follow it).
+/// A quoted string from here: its content, and the end of the token with the marks behind it.
 fn quoted_end(text: &str, start: usize) -> Option<((usize, usize), usize)> {
     const PAIRS: [(&str, &str); 7] =
         [("```", "```"), ("\"", "\""), ("“", "”"), ("«", "»"), ("‘", "’"), ("'", "'"), ("`", "`")];
@@ -180,7 +180,7 @@ fn quoted_end(text: &str, start: usize) -> Option<((usize, usize), usize)> {
     None
 }
 
-/// Inside a code fence the language tag and the line breaks around the code are not content.
+/// In a code fence, the language tag and the outer line breaks are no content.
 fn fence_content(text: &str, lo: usize, hi: usize, fence: bool) -> (usize, usize) {
     if !fence {
         return (lo, hi);
@@ -193,7 +193,7 @@ fn fence_content(text: &str, lo: usize, hi: usize, fence: bool) -> (usize, usize
     if end > body { (body, end) } else { (lo, hi) }
 }
 
-/// Where a word ends: at white space that is neither escaped nor inside a quotation that began within the word.
+/// The end of a word: white space that is neither escaped nor inside a quotation that began in the word.
 fn word_end(text: &str, start: usize) -> usize {
     let mut chars = text[start..].char_indices().peekable();
     let mut before = ' ';
