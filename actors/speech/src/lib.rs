@@ -3,6 +3,7 @@
 //! - [`word`]: tokens, word lists, and the forms of verbs.
 //! - [`time`]: days and spans of time that words name.
 //! - [`understand`]: the grammar. It is generated from what the registered tools say about themselves ([`ToolSpeech`]).
+//! - [`talk`]: utterances by their form alone: courtesy, small talk, statements, corrections, a yes or no.
 //! - [`question`]: kinds of questions, and what a question wants of an answer.
 //! - [`answer`]: words for answers, from evidence alone.
 //!
@@ -15,6 +16,7 @@
 
 pub mod answer;
 pub mod question;
+pub mod talk;
 pub mod time;
 pub mod understand;
 pub mod word;

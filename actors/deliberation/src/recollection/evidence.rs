@@ -3,7 +3,7 @@
 use maxim_bus::Trust;
 use maxim_bus::signals::recall::RecalledEpisode;
 use maxim_speech::answer::{self, Evidence, Origin};
-use maxim_speech::understand::statement;
+use maxim_speech::talk::statement;
 use maxim_speech::word::tokens::asks;
 use maxim_speech::{QuestionKind, Understanding, Whose};
 use serde_json::{Value as Json, json};

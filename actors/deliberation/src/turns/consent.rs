@@ -22,7 +22,7 @@ use super::region::{Turns, TurnsEvent};
 use super::turn::{Turn, Waiting, who};
 use maxim_bus::rooms::RESPOND;
 use maxim_region::{Hears, Pulse};
-use maxim_speech::understand::consent::{is_a_word, read};
+use maxim_speech::talk::consent::{is_a_word, read};
 use maxim_speech::{Step, answer};
 
 /// The room that asked.

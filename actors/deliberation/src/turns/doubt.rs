@@ -40,7 +40,7 @@ impl Hears<OutcomeDoubted> for Turns {
     fn hear(&self, doubted: &OutcomeDoubted, pulse: &mut Pulse<'_, Self>) {
         let started = &doubted.started;
         let intent = &started.intent;
-        // The outcome comes first. Whoever heard of it was asked with it.
+        // The outcome comes first. The person who heard of it was asked with it.
         if intent.unasked || self.questions.is_wanted(started.action) {
             return;
         }

@@ -16,7 +16,7 @@ use super::settings::TurnsSettings;
 use super::turn::{Turn, who};
 use maxim_region::{Hears, Pulse};
 use maxim_speech::Understanding;
-use maxim_speech::understand::goal_words::{GivenUp, asked_for, given, given_up};
+use maxim_speech::talk::goal_words::{GivenUp, asked_for, given, given_up};
 
 /// Open questions "shall I go on?", at most.
 const QUESTIONS: usize = 16;

@@ -16,8 +16,8 @@ use crate::recollection::{Asked, StepWanted, within};
 use maxim_speech::question::computation::computation;
 use maxim_speech::question::wanted::Wanted;
 use maxim_speech::question::{content, topic};
+use maxim_speech::talk::statement::may_tell;
 use maxim_speech::time::{days, spans};
-use maxim_speech::understand::statement::may_tell;
 use maxim_speech::{Grammar, Place, QuestionKind, Reading, Understanding, Unsupported, Which, Whose, answer, terms};
 
 /// The answer to "who are you?".

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_bus::signals::outcome::NOT_KNOWN;
 
+use crate::talk::corrections;
+use crate::talk::courtesy;
 use crate::time::days;
-use crate::understand::corrections;
-use crate::understand::courtesy;
 
 /// Where a piece of evidence comes from.
 #[derive(Clone, Debug, PartialEq)]

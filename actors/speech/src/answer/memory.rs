@@ -8,8 +8,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::evidence::{Evidence, Origin, STRANGER, cited, on_date};
 use crate::question::content;
 use crate::question::wanted::Wanted;
+use crate::talk::corrections;
 use crate::time::spans;
-use crate::understand::corrections;
 use crate::word::inflection;
 use crate::word::lexicon::{self, terms};
 use crate::word::tokens::asks;
@@ -17,8 +17,8 @@ use crate::word_list::word_lists;
 use maxim_language as language;
 
 word_lists! {
-    "memory.txt";
-    SHORT = "short";
+    "abbreviations.txt";
+    SHORT = "abbreviations";
 }
 
 /// Share of the question's content words that an answer must hold. Below it, a sentence is only called the nearest thing

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
+use crate::talk::courtesy;
 use crate::time::days;
 use crate::time::spans;
-use crate::understand::courtesy;
 use crate::word::tokens::Utterance;
 
 /// Stands for the speaker's own name.

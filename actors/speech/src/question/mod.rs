@@ -3,7 +3,7 @@
 pub mod computation;
 pub mod content;
 mod forms;
-pub(crate) mod questions;
+pub(crate) mod kinds;
 pub mod topic;
 pub mod wanted;
 pub mod whereabouts;

@@ -7,10 +7,10 @@ use crate::word_list::word_lists;
 
 word_lists! {
     "topic.txt";
-    FAILURE = "failure";
-    SUCCESS = "success";
-    AROUND = "around";
-    USES = "uses";
+    FAILURE = "words of failure";
+    SUCCESS = "words of success";
+    AROUND = "words of order";
+    USES = "verbs of use";
 }
 
 /// The rest of a question about failures ("fail today", "wrong last time"). `None`: it isn't about failures.

@@ -8,10 +8,10 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use crate::question::content;
-use crate::question::questions;
+use crate::question::kinds;
+use crate::talk::courtesy;
 use crate::terms;
 use crate::time::spans::{self, NamedSpan};
-use crate::understand::courtesy;
 use crate::word::inflection;
 use crate::word::lexicon;
 use crate::word::tokens::Utterance;
@@ -104,7 +104,7 @@ fn ends_in_object(said: &Utterance, lo: usize, last: usize) -> bool {
     let first = said.word(lo);
     let before = (lo..last).rev().map(|at| said.word(at)).find(|word| !lexicon::DETERMINERS.contains(word));
     let is_placed = before.is_some_and(|word| WORDS_OF_PLACE.contains(&word));
-    let asks_yes_or_no = questions::is_interrogative(first) && !ASKING.contains(&first);
+    let asks_yes_or_no = kinds::is_interrogative(first) && !ASKING.contains(&first);
     last > lo && (asks_yes_or_no || is_placed)
 }
 

@@ -5,8 +5,8 @@ use crate::word_list::word_lists;
 word_lists! {
     "whereabouts.txt";
     USUALLY = "usually";
-    BEFORE = "before";
-    AFTER = "after";
+    BEFORE = "words before the thing";
+    AFTER = "words after the thing";
 }
 
 /// Most words of the thing.

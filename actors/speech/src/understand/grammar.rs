@@ -4,16 +4,16 @@ use std::cmp::Reverse;
 
 use serde_json::Value;
 
-use crate::question::questions;
-use crate::question::questions::Forms;
-use crate::understand::corrections;
-use crate::understand::courtesy::{self, Lead};
+use crate::question::kinds;
+use crate::question::kinds::Forms;
+use crate::talk::corrections;
+use crate::talk::courtesy::{self, Lead};
+use crate::talk::plural_statement;
+use crate::talk::small_talk;
 use crate::understand::guard;
 use crate::understand::judgement::{Candidate, later};
 use crate::understand::matcher::{Ends, Matcher};
 use crate::understand::pattern::{self, Node, PatternError};
-use crate::understand::plural_statement;
-use crate::understand::small_talk;
 use crate::understand::steps;
 use crate::understand::tool_speech::ToolSpeech;
 use crate::understand::understanding::{Partial, QuestionKind, Step, Understanding, Unsupported, Which};
@@ -24,7 +24,7 @@ use crate::word_list::word_lists;
 
 word_lists! {
     "grammar.txt";
-    FOR_WORDS = "for words";
+    FOR_WORDS = "verbs that ask for words";
 }
 
 /// A tool with unusable speech.
@@ -93,7 +93,7 @@ impl Grammar {
             return talk;
         }
         let lead = courtesy::lead(&said, &self.names);
-        let said = questions::meant_to_ask(&said, lead.lo).unwrap_or(said);
+        let said = kinds::meant_to_ask(&said, lead.lo).unwrap_or(said);
         let (lo, hi) = (lead.lo, said.len());
         let ends = courtesy::ends(&said, lo, hi, &self.names);
         self.guarded(&said, lead, ends)

@@ -6,14 +6,14 @@ use crate::word_list::word_lists;
 
 word_lists! {
     "guard.txt";
-    PROHIBITING = "prohibiting";
-    REPORTING = "reporting";
+    PROHIBITING = "beginnings of prohibitions";
+    REPORTING = "reporting verbs";
     /// Reporting verbs that are never the object of a request.
-    REPORTING_PLAINLY = "reporting plainly";
-    RETRACTING = "retracting";
-    WHEN = "when";
+    REPORTING_PLAINLY = "reporting verbs that are never an object";
+    RETRACTING = "retractions";
+    WHEN = "beginnings of delays";
     DAYS = "days";
-    SPANS = "spans";
+    SPANS = "units of time";
 }
 
 /// The end of a prohibition's own words, if the utterance begins with one.
@@ -24,7 +24,7 @@ pub(crate) fn prohibited(said: &Utterance, lo: usize, hi: usize) -> Option<usize
 /// Whether a text forbids something.
 pub(crate) fn is_prohibition(text: &str) -> bool {
     let said = Utterance::read(text);
-    prohibited(&said, crate::understand::courtesy::lead(&said, &[]).lo, said.len()).is_some()
+    prohibited(&said, crate::talk::courtesy::lead(&said, &[]).lo, said.len()).is_some()
 }
 
 /// Whether the utterance reports words: a reporting verb after a short subject ("Anna said: …", "the note on the door says …"),

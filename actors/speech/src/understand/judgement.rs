@@ -3,8 +3,8 @@
 use maxim_bus::units::Confidence;
 use serde_json::{Map, Value};
 
-use crate::question::questions::is_interrogative;
-use crate::understand::courtesy::Lead;
+use crate::question::kinds::is_interrogative;
+use crate::talk::courtesy::Lead;
 use crate::understand::grammar::Tool;
 use crate::understand::guard;
 use crate::understand::matcher::{Capture, Match};

@@ -1,6 +1,6 @@
 //! Several requests in one utterance.
 
-use crate::understand::courtesy::Lead;
+use crate::talk::courtesy::Lead;
 use crate::understand::grammar::Grammar;
 use crate::understand::judgement::Candidate;
 use crate::understand::understanding::{Partial, Understanding};

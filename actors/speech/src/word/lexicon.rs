@@ -12,28 +12,28 @@ word_lists! {
     pub(crate) DETERMINERS = "determiners";
     FUNCTION_WORDS = "function words";
     /// Words that point at something without naming it.
-    VAGUE = "vague";
+    VAGUE = "vague words";
     PRONOUNS = "pronouns";
     /// Words without meaning in a request to read something.
-    pub(crate) NOISE = "noise";
+    pub(crate) NOISE = "words without meaning";
     /// Nouns after which a bare word is the name of a file.
     pub(crate) FILE_NOUNS = "file nouns";
     /// Files with a well-known bare name.
     KNOWN_FILES = "known files";
     /// Frequent words, one edit away from frequent verbs. They never count as a typing error.
-    COMMON = "common";
+    COMMON = "common words";
     STOP_WORDS = "stop words";
     /// Verbs that ask for something at the beginning of a sentence, whatever tools there are.
-    ACTIONS = "actions";
-    FINITE = "finite";
-    CLAUSES = "clauses";
-    OBJECTS = "objects";
-    OTHERS = "others";
-    PAST = "past";
+    ACTIONS = "verbs of imperatives";
+    FINITE = "finite verbs";
+    CLAUSES = "beginnings of clauses";
+    OBJECTS = "beginnings of objects";
+    OTHERS = "beginnings of other sentences";
+    PAST = "irregular past forms";
     /// Words that a sentence about the world begins with.
-    SUBJECTS = "subjects";
+    SUBJECTS = "beginnings of statements";
     /// Finite verbs of such sentences.
-    VERBS = "verbs";
+    VERBS = "finite verbs of statements";
 }
 
 pub(crate) fn is_function_word(word: &str) -> bool {

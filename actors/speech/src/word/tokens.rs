@@ -5,7 +5,7 @@ use crate::word_list::word_lists;
 word_lists! {
     "tokens.txt";
     /// Contracted question words, split so that patterns need only the long form.
-    CONTRACTED = "contracted";
+    CONTRACTED = "contractions";
 }
 
 /// Longest word that is compared with the grammar, in bytes. A longer word is only content.

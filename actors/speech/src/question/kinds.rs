@@ -12,9 +12,9 @@ use crate::word::tokens::{Utterance, strip_full_stop};
 use crate::word_list::word_lists;
 
 word_lists! {
-    "questions.txt";
-    OTHERS = "others";
-    FOLLOW = "follow";
+    "question_words.txt";
+    OTHERS = "words near question words";
+    FOLLOW = "verbs behind question words";
 }
 
 /// Longest embedded question that is read, in words.

@@ -8,7 +8,7 @@ use crate::word_list::word_lists;
 word_lists! {
     "courtesy.txt";
     REQUESTS = "requests";
-    MINDING = "minding";
+    MINDING = "requests with a gerund";
     /// Conditions that are only politeness.
     POLITE_CONDITIONS = "polite conditions";
     WISHES = "wishes";
@@ -19,8 +19,8 @@ word_lists! {
     FILLERS = "fillers";
     TAILS = "tails";
     /// Tails that may also be an argument of a command. They are stripped from one only behind a comma.
-    ARGUABLE = "arguable";
-    LEADING = "leading";
+    ARGUABLE = "tails that may be arguments";
+    LEADING = "words that lead a statement in";
 }
 
 /// How an utterance begins, before its content.

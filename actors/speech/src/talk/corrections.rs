@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::understand::courtesy;
+use crate::talk::courtesy;
 use crate::word::lexicon::{self, terms};
 use crate::word::tokens::Utterance;
 use crate::word_list::word_lists;
@@ -14,17 +14,17 @@ use maxim_language::Stems;
 word_lists! {
     "corrections.txt";
     /// Words that lead a correction in.
-    LEADS = "leads";
+    LEADS = "beginnings of corrections";
     /// Those of them that lead a correction in before any words, not only before a whole sentence.
-    PLAIN = "plain";
+    PLAIN = "beginnings before any words";
     /// Words by which a statement replaces an older one.
-    CHANGES = "changes";
+    CHANGES = "words of change";
     /// Those of them that alone tell of a change of the subject.
-    MOVES = "moves";
+    MOVES = "words of change by themselves";
     /// Words that point at earlier words.
-    POINTING = "pointing";
-    POINTERS = "pointers";
-    THEM = "them";
+    POINTING = "pointing words";
+    POINTERS = "words of a fragment";
+    THEM = "pronouns of persons";
 }
 
 /// Words of a fragment ("no, Tuesday").

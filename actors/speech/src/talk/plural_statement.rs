@@ -9,13 +9,13 @@ use crate::word_list::word_lists;
 word_lists! {
     "plural_statement.txt";
     /// Verbs of many things and people.
-    VERBS = "verbs";
+    VERBS = "verbs of many";
     /// Words that begin the complement of a verb.
-    COMPLEMENTS = "complements";
+    COMPLEMENTS = "beginnings of complements";
     /// Words that follow a noun and aren't its verb.
-    NO_VERBS = "no verbs";
+    NO_VERBS = "words that are no verb";
     /// Words with a plural's ending that are no plural.
-    NO_PLURALS = "no plurals";
+    NO_PLURALS = "words that are no plural";
 }
 
 /// Whether the utterance is a statement about many.
