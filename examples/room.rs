@@ -9,7 +9,7 @@ use maxim::agent::{Agent, AgentSettings, AgentWorld};
 use maxim::config::Settings;
 use maxim_actors::effectors::channels::Submission;
 use maxim_actors::effectors::tool_servers::ListFolder;
-use maxim_actors::region::{Card, Hears, Placement, Pulse, Region, Room};
+use maxim_actors::region::{Hears, Placement, Pulse, Region, Room};
 use maxim_actors::store::StateStore;
 use maxim_actors::wiring;
 use maxim_bus::latch::StopLatch;
@@ -70,10 +70,6 @@ impl Region for Politeness {
     type Event = PolitenessEvent;
     type Settings = Manners;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, PolitenessEvent::Asked { politely }: PolitenessEvent) {
         self.requests += 1;
         self.polite += u64::from(politely);
@@ -93,7 +89,7 @@ impl Hears<SalientPercept> for Politeness {
 impl Hears<ReportStats> for Politeness {
     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = json!({ "requests": self.requests, "polite": self.polite });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

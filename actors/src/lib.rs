@@ -4,14 +4,14 @@
 //!
 //! 1. [`perception`]: what is happening? The gateway makes a percept; preemption and salience weigh it.
 //! 2. [`memory`]: what does it remind of? An episode is opened, and all memories are asked.
-//! 3. [`deliberation`]: what to do? Habit owns the turn; the prefrontal cortex thinks with a model.
+//! 3. [`deliberation`]: what to do? One room owns the turn; the prefrontal cortex thinks with a model.
 //! 4. [`gate`]: is it allowed, and is it safe? Nothing acts without its clearance.
 //! 5. [`action`]: doing it, and writing down why. The executor is the one hand.
 //! 6. [`learning`]: what did it teach? Outcomes meet predictions.
 //! 7. [`sleep`]: what to keep? Episodes become small, go, or become concepts.
 //!
 //! Around them, [`effectors`] carry words and movements in and out. Below them: [`region`] is the furniture of every room,
-//! [`store`] its durable state, [`language`] what rooms share about words.
+//! [`store`] its durable state, [`language`] what rooms share about words, [`speech`] the reading and wording of English.
 //!
 //! Each stage is a crate of its own; this one gives them one name, for programs that embed an agent.
 //!
@@ -20,6 +20,7 @@
 pub use maxim_language as language;
 pub use maxim_region as region;
 pub use maxim_region::wiring;
+pub use maxim_speech as speech;
 pub use maxim_store as store;
 
 pub use maxim_deliberation as deliberation;

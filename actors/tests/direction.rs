@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "action", "learning", "sleep", "effectors"];
 
 /// What a stage may build upon, the lowest first. Each of these may use those before it, and no stage.
-const GROUND: [&str; 6] = ["config", "bus", "store", "region", "language", "tools"];
+const GROUND: [&str; 7] = ["config", "bus", "store", "region", "language", "speech", "tools"];
 
 /// The only stage that uses another: what is carried out must be a cleared intent, which the gate alone can make.
 const EXCEPTION: (&str, &str) = ("action", "gate");
@@ -19,7 +19,7 @@ const ASSEMBLY: [&str; 1] = ["effectors/outside_doors"];
 
 /// Vocabulary that rooms of a stage share: the place, who may use it (empty: any room of the stage), and why that is no reaching
 /// into a room.
-const VOCABULARY: [(&str, &str, &str); 16] = [
+const VOCABULARY: [(&str, &str, &str); 18] = [
     ("effectors/http_client", "", "how servers outside are reached, alike for all effectors"),
     ("effectors/server_fault", "", "why a model server gave no answer, alike for replies and vectors"),
     ("effectors/outside_doors", "effectors/channels", "how a channel finds its desk"),
@@ -33,8 +33,10 @@ const VOCABULARY: [(&str, &str, &str); 16] = [
     ("gate/ClearedIntent", "", "the same by its short name"),
     ("gate/Terms", "", "what a clearance is given under"),
     ("perception/inbound", "", "the one constructor of outside text; the gateway is its only user"),
-    ("deliberation/section", "deliberation/habit", "keys of the reasoner that needs no model"),
+    ("deliberation/section", "deliberation/initiative", "keys of acting unasked"),
     ("deliberation/prompt", "", "how a prompt is fitted into a window: pure"),
+    ("deliberation/recollection", "deliberation/turns", "what to ask memory, and what the answer is: pure"),
+    ("deliberation/initiative", "deliberation/turns", "which act is worth it when nobody wants anything: pure"),
     ("deliberation/reply", "", "how a model's reply is read: pure grammar"),
 ];
 

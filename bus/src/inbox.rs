@@ -3,7 +3,7 @@
 //! Control before data; lossless in order; conflated and bounded kinds keep their place in the order. A taken message is
 //! leased: it leaves only when its reader is done with it, so a panic loses nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -30,7 +30,6 @@ pub struct InboxCounters {
     pub high_water: usize,
     pub delivered: u64,
     pub conflated: u64,
-    pub dropped: u64,
     /// When the oldest waiting message was sent.
     pub oldest: Option<Timestamp>,
 }
@@ -49,7 +48,6 @@ struct State {
     control: VecDeque<Delivery>,
     data: VecDeque<Slot>,
     latest: HashMap<(&'static str, String), Delivery>,
-    recent: BTreeMap<&'static str, VecDeque<Delivery>>,
     leased: Option<(Lane, Delivery)>,
     waker: Option<Waker>,
     counters: InboxCounters,
@@ -59,7 +57,6 @@ struct State {
 enum Slot {
     Message(Delivery),
     Latest(&'static str, String),
-    Recent(&'static str),
 }
 
 impl Inbox {
@@ -198,7 +195,7 @@ impl Inbox {
         let state = self.state.lock();
         let data = state.data.iter().filter_map(|slot| match slot {
             Slot::Message(delivery) => Some(delivery),
-            Slot::Latest(..) | Slot::Recent(_) => None,
+            Slot::Latest(..) => None,
         });
         let all = data.chain(&state.control).chain(state.leased.as_ref().map(|(_, delivery)| delivery));
         // What isn't journalled travels with the number of what precedes it.
@@ -243,17 +240,6 @@ impl State {
                     self.data.push_back(Slot::Latest(name, key));
                 }
             }
-            Policy::Recent(limit) => {
-                let name = body.name();
-                let queue = self.recent.entry(name).or_default();
-                queue.push_back(delivery);
-                if queue.len() > limit {
-                    queue.pop_front();
-                    self.counters.dropped += 1;
-                } else {
-                    self.data.push_back(Slot::Recent(name));
-                }
-            }
         }
     }
 
@@ -268,7 +254,6 @@ impl State {
         let delivery = match self.data.pop_front()? {
             Slot::Message(delivery) => Some(delivery),
             Slot::Latest(name, key) => self.latest.remove(&(name, key)),
-            Slot::Recent(name) => self.recent.get_mut(name).and_then(VecDeque::pop_front),
         };
         delivery.map(|delivery| (Lane::Data, delivery))
     }
@@ -297,7 +282,6 @@ impl State {
         let data = self.data.front().and_then(|slot| match slot {
             Slot::Message(delivery) => Some(delivery),
             Slot::Latest(name, key) => self.latest.get(&(*name, key.clone())),
-            Slot::Recent(name) => self.recent.get(name).and_then(VecDeque::front),
         });
         let control = self.control.front();
         control.into_iter().chain(data).map(|delivery| delivery.envelope.meta.at).min()

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AgentId, Lsn, MessageId};
+use crate::ids::{AgentId, MessageId};
 use crate::{head, scratch};
 
 /// The stations of a turn, in the order in which a percept passes them.
@@ -46,8 +46,6 @@ pub enum Policy {
     Transient,
     /// The newest of each key.
     Latest,
-    /// The newest `n`; older ones are dropped and counted.
-    Recent(usize),
 }
 
 /// Whose word it is. Fixed where it enters; what is derived from it is never trusted more. Journals hold a variant's number:
@@ -252,6 +250,3 @@ impl fmt::Debug for Envelope {
         write!(f, "{} {} from {}", self.meta.name, self.meta.id, self.meta.sender)
     }
 }
-
-/// The newest sequence number that a decision could have rested on, carried to the edge for output commit.
-pub type DecidedAfter = Lsn;

@@ -81,7 +81,6 @@ pub fn waits(policy: Policy) -> String {
         Policy::Lossless => "lossless".into(),
         Policy::Transient => "transient".into(),
         Policy::Latest => "latest".into(),
-        Policy::Recent(most) => format!("newest {most}"),
     }
 }
 

@@ -162,31 +162,20 @@ fn covers(approval: &Value) -> String {
 
 fn grants(told: &Value, out: &Out) -> String {
     let all = told["grants"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let old: Vec<&str> = told["not_honoured"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut parts = Vec::new();
     if all.is_empty() {
-        parts.push("nothing is allowed for good".to_owned());
-    } else {
-        let mut table = Table::new(&["id", "given", "by", "used", "last", "covers"]);
-        for grant in all {
-            let text = |name: &str| grant[name].as_str().unwrap_or("-");
-            table.row(vec![
-                Cell::text(text("id")),
-                Cell::text(local(text("given"))).cut(26),
-                Cell::text(text("by")).cut(30),
-                Cell::text(grant["used"].to_string()),
-                Cell::text(local(text("last_used"))).cut(26),
-                Cell::text(text("covers")),
-            ]);
-        }
-        parts.push(table.show(out.paint).trim_end().to_owned());
+        return "nothing is allowed for good".to_owned();
     }
-    if !old.is_empty() {
-        let old: Vec<String> = old.iter().map(|kind| printable(kind)).collect();
-        parts.push(format!(
-            "not honoured any more, since an earlier version's grants were too wide (maxim approvals revoke NAME forgets one): {}",
-            old.join(", ")
-        ));
+    let mut table = Table::new(&["id", "given", "by", "used", "last", "covers"]);
+    for grant in all {
+        let text = |name: &str| grant[name].as_str().unwrap_or("-");
+        table.row(vec![
+            Cell::text(text("id")),
+            Cell::text(local(text("given"))).cut(26),
+            Cell::text(text("by")).cut(30),
+            Cell::text(grant["used"].to_string()),
+            Cell::text(local(text("last_used"))).cut(26),
+            Cell::text(text("covers")),
+        ]);
     }
-    parts.join("\n")
+    table.show(out.paint).trim_end().to_owned()
 }

@@ -139,7 +139,6 @@ fn rooms(served: &Served, registry: &mut Registry) {
     let most = Family::<Labels, Gauge>::default();
     let age = Family::<Labels, Gauge<f64, AtomicU64>>::default();
     let conflated = Family::<Labels, Counter>::default();
-    let dropped = Family::<Labels, Counter>::default();
     let now = served.agent.frame.clock.now();
     for heart in served.agent.supervision.hearts() {
         let labels = vec![("region", heart.name().to_owned())];
@@ -151,7 +150,6 @@ fn rooms(served: &Served, registry: &mut Registry) {
         let oldest = inbox.oldest.map_or(0.0, |sent| now.duration_since(sent).as_secs_f64());
         age.get_or_create(&labels).set(oldest.max(0.0));
         conflated.get_or_create(&labels).inc_by(inbox.conflated);
-        dropped.get_or_create(&labels).inc_by(inbox.dropped);
         restarts.get_or_create(&labels).inc_by(heart.restarts());
         handled.get_or_create(&labels).inc_by(heart.handled());
         dead.get_or_create(&labels).inc_by(heart.dead_letters());
@@ -161,7 +159,6 @@ fn rooms(served: &Served, registry: &mut Registry) {
     registry.register("inbox_high_water", "Most messages that have waited for the room at once", most);
     registry.register_with_unit("inbox_oldest", "Since when the oldest of them waits", Unit::Seconds, age);
     registry.register("inbox_conflated", "Messages that a newer one of their key took the place of", conflated);
-    registry.register("inbox_dropped", "Messages that went because newer ones needed the room", dropped);
     registry.register("region_restarts", "Restarts since the start of the process", restarts);
     registry.register("region_handled", "Messages and deadlines dealt with", handled);
     registry.register("dead_letters", "Messages that the room failed on twice", dead);

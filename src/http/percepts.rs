@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use maxim_actors::effectors::channels::{Accepted, Desk, Submission};
 use maxim_bus::Trust;
 use maxim_bus::bounds;
-use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
+use maxim_bus::signals::thought::{ActionStatus, ActionSummary, TurnEnded};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -131,9 +131,9 @@ fn ended_document(ended: &TurnEnded) -> Value {
 
 fn action_document(action: &ActionSummary) -> Value {
     let mut document = json!(action);
-    match action.status.as_str() {
-        "done" => document["success"] = true.into(),
-        "failed" | "unavailable" => document["success"] = false.into(),
+    match action.status {
+        ActionStatus::Done => document["success"] = true.into(),
+        ActionStatus::Failed | ActionStatus::Unavailable => document["success"] = false.into(),
         _ => {}
     }
     document

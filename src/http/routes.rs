@@ -311,7 +311,7 @@ pub const ROUTES: &[Route] = &[
         "/v1/approvals/grants",
         "What a person allowed for good, and what each grant covers",
         &[],
-        &[(200, "{grants, not_honoured, most}"), LATER],
+        &[(200, "{grants, most}"), LATER],
         || get(safety::grants),
     ),
     Route {
@@ -321,7 +321,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Take back what was allowed for good",
         query: &[],
         body: Body::None,
-        answers: &[(200, "it is on disk: {grants, not_honoured, most}"), (404, "there is no such grant"), LATER],
+        answers: &[(200, "it is on disk: {grants, most}"), (404, "there is no such grant"), LATER],
         handler: || delete(safety::revoke),
     },
     act(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use maxim_actors::gate::fear_agent::FearAgent;
-use maxim_actors::gate::fear_agent::{ENTRIES, GateEntry};
+use maxim_actors::gate::fear_agent::{ENTRIES, GateEntry, GateStatus};
 use maxim_actors::region::{DeadLetter, Region, end_of};
 use maxim_actors::store::{AgentStore, StoreError};
 use maxim_bus::signals::approval::code_of;
@@ -67,7 +67,7 @@ pub async fn approvals(State(served): State<Arc<Served>>, request: Request) -> A
 pub async fn asked(served: &Served) -> Result<Vec<GateEntry>, Problem> {
     let store = served.agent.frame.store.clone();
     let mut entries: Vec<GateEntry> = blocking(move || records(&store, FearAgent::NAME, ENTRIES)).await?;
-    entries.retain(|entry| entry.status == "asked");
+    entries.retain(|entry| entry.status == GateStatus::Asked);
     Ok(entries)
 }
 

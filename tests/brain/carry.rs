@@ -389,7 +389,7 @@ fn an_imported_brain_decides_as_the_one_that_lived() {
         assert_ne!(untaught.inquire(tool, params.clone()), told, "{tool} {params} rests on what was lived");
     }
     // Fear: what hurt is asked about.
-    let status = |bench: &mut Bench, text: &str| bench.say(text).actions[0].status.clone();
+    let status = |bench: &mut Bench, text: &str| bench.say(text).actions[0].status.to_string();
     for (brain, wanted) in [(&mut bench, "asked"), (&mut other, "asked"), (&mut untaught, "failed")] {
         assert_eq!(status(brain, "touch the stove"), wanted);
     }
@@ -478,7 +478,7 @@ fn how_imported_actions_ended_is_expected_and_feared_and_learned_from_once() {
     assert!(expected["delay_s"].is_null(), "an import doesn't say how long it took: {expected}");
     let learned = burnt.inquire("causal_links", json!({"memory_id": "t29"}));
     assert_eq!(learned["results"][0]["outcome"], "failure", "{learned}");
-    let status = |bench: &mut Bench| bench.say("touch the stove").actions[0].status.clone();
+    let status = |bench: &mut Bench| bench.say("touch the stove").actions[0].status.to_string();
     assert_eq!((status(&mut burnt).as_str(), status(&mut spared).as_str()), ("asked", "failed"));
 }
 

@@ -57,3 +57,18 @@ fn what_was_put_right_long_ago_and_among_much_of_the_same_is_looked_up() {
     let first = bench.say("what did I tell you first?").reply.unwrap_or_default();
     assert!(first.contains("My dentist appointment is on Tuesday at 3pm"), "{first}");
 }
+
+#[test]
+fn why_after_a_refusal_tells_the_refusal_and_not_what_was_done_before() {
+    let mut bench = Bench::new();
+    let mut say = |text: &str| {
+        bench.pass(Duration::from_secs(20));
+        bench.say(text).reply.unwrap_or_default()
+    };
+    say("list the files");
+    assert!(say("run rm -rf /").contains("destroy.root"));
+    let why = say("why?");
+    assert!(why.contains("It wasn't done (destroy.root") && !why.contains("list the files"), "{why}");
+    let why = say("why did you not run rm -rf /?");
+    assert!(why.starts_with("I didn't. At “run rm -rf /”") && why.contains("destroy.root"), "{why}");
+}

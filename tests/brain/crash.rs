@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_actors::action::tools::{EffectClass, Hands, Tool, ToolOutcome, ToolRegistry, ToolSpec};
-use maxim_actors::gate::fear_agent::{ENTRIES, FearAgent, GateEntry};
+use maxim_actors::gate::fear_agent::{ENTRIES, FearAgent, GateEntry, GateStatus};
 use maxim_actors::region::{RecordView, Region};
 use maxim_actors::store::StateStore;
 use maxim_bus::latch::Permit;
@@ -30,7 +30,7 @@ fn rings(bench: &Bench) -> usize {
 fn asked(bench: &Bench) -> Vec<GateEntry> {
     let kept = RecordView::new(&bench.agent.frame.store, FearAgent::NAME).prefixed(ENTRIES.as_bytes(), 100);
     let entries = kept.iter().filter_map(|(_, bytes)| serde_json::from_slice::<GateEntry>(bytes).ok());
-    entries.filter(|entry| entry.status == "asked").collect()
+    entries.filter(|entry| entry.status == GateStatus::Asked).collect()
 }
 
 /// The one question that is asked, over a crash too.

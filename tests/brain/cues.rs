@@ -75,7 +75,7 @@ fn trial(bench: &mut Bench, things: &[&str], bites: bool) -> String {
         bench.agent.outside.door.decide(action.id, true, false, "anna".into());
         bench.agent.settle();
     }
-    action.status
+    action.status.to_string()
 }
 
 /// The value that is expected among these things.

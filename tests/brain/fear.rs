@@ -58,7 +58,7 @@ fn a_fear_is_forgiven_after_its_half_life_and_comes_back_with_the_next_burn() {
         let mut bench = Bench::with("maxim", StateStore::in_memory(), with_stove, settings);
         while bench.say("touch the stove").actions[0].status == "failed" {}
         bench.pass(wait);
-        (bench.say("touch the stove").actions[0].status.clone(), bench.say("touch the stove").actions[0].status.clone())
+        (bench.say("touch the stove").actions[0].status, bench.say("touch the stove").actions[0].status)
     };
     let hour = std::time::Duration::from_secs(3600);
     assert_eq!(burnt("7days", hour), ("asked".into(), "asked".into()), "an hour forgives nothing");

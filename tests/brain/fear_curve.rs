@@ -63,7 +63,7 @@ fn status(bench: &mut Bench, text: &str) -> String {
         let reason = action.reason.clone().unwrap_or_default();
         assert!(reason.starts_with("fear."), "it is fear that asks: {reason}");
     }
-    action.status.clone()
+    action.status.to_string()
 }
 
 /// Does it until it is asked about; how often it went wrong before.

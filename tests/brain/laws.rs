@@ -151,7 +151,7 @@ fn the_gate_fears_by_the_numbers_of_the_nucleus_accumbens() {
         let mut bench = Bench::with("maxim", StateStore::in_memory(), with_stove, settings);
         let burnt = |n| json!({"id": format!("t{n}"), "timestamp": format!("2026-01-04T10:{n:02}:00Z"), "tool": "touch_stove", "success": false});
         remember(&mut bench, &(0..30).map(burnt).collect::<Vec<_>>());
-        bench.say("touch the stove").actions[0].status.clone()
+        bench.say("touch the stove").actions[0].status
     };
     assert_eq!(status(usual), "asked");
     assert_eq!(
@@ -226,7 +226,7 @@ fn the_gate_heeds_the_bridges_by_their_numbers() {
         let denied = bench.say_as("run the command git init && git reset --hard", "bo", Trust::Listed).actions[0].id;
         bench.agent.outside.door.decide(denied, false, false, "anna".into());
         bench.agent.settle();
-        bench.say_as("run the command ls", "bo", Trust::Listed).actions[0].status.clone()
+        bench.say_as("run the command ls", "bo", Trust::Listed).actions[0].status
     };
     assert_eq!(asked(usual), "done", "one no is no rule");
     let touchy = |settings: &mut Settings| {

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Duration;
 
+use maxim_actors::gate::fear_agent::{GateEntry, GateStatus};
 use maxim_actors::store::StateStore;
 use maxim_bus::signals::thought::TurnEnded;
 use serde_json::json;
@@ -34,15 +35,14 @@ impl Bench {
     fn questions(&self) -> Vec<(maxim_bus::MessageId, String)> {
         let found = self.agent.frame.store.records("fear_agent", .., usize::MAX).expect("read");
         let entries = found.iter().filter(|(key, _)| key.starts_with(b"gate/"));
-        let entries = entries
-            .filter_map(|(_, bytes)| serde_json::from_slice::<maxim_actors::gate::fear_agent::GateEntry>(bytes).ok());
-        entries.filter(|entry| entry.status == "asked").map(|entry| (entry.id, entry.reason)).collect()
+        let entries = entries.filter_map(|(_, bytes)| serde_json::from_slice::<GateEntry>(bytes).ok());
+        entries.filter(|entry| entry.status == GateStatus::Asked).map(|entry| (entry.id, entry.reason)).collect()
     }
 }
 
 fn told(ended: &TurnEnded) -> (String, String) {
     let action = ended.actions.first().unwrap_or_else(|| panic!("no action: {ended:?}"));
-    (action.status.clone(), action.reason.clone().unwrap_or_default())
+    (action.status.to_string(), action.reason.clone().unwrap_or_default())
 }
 
 fn id_of(ended: &TurnEnded) -> maxim_bus::MessageId {

@@ -25,7 +25,7 @@ fn well() -> String {
 
 fn first(ended: &TurnEnded) -> (String, String) {
     let action = ended.actions.iter().find(|action| action.tool != "respond").expect("something was tried");
-    (action.status.clone(), action.reason.clone().unwrap_or_default())
+    (action.status.to_string(), action.reason.clone().unwrap_or_default())
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn reviewer(verdict: &'static str) -> Model {
 fn status(bench: &mut Bench, text: &str) -> (String, String) {
     let ended = bench.say(text);
     let action = &ended.actions[0];
-    (action.status.clone(), action.reason.clone().unwrap_or_default())
+    (action.status.to_string(), action.reason.clone().unwrap_or_default())
 }
 
 fn reviews(model: &Model) -> Vec<Value> {

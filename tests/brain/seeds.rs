@@ -45,7 +45,7 @@ fn session() -> Lived {
         .map(|text| {
             let ended = bench.say(text);
             let actions: Vec<(String, String)> =
-                ended.actions.iter().map(|action| (action.id.to_string(), action.status.clone())).collect();
+                ended.actions.iter().map(|action| (action.id.to_string(), action.status.to_string())).collect();
             format!("{} {:?} {actions:?}", ended.turn, ended.reply)
         })
         .collect();

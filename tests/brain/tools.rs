@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::common::{Bench, core_tools};
 
 fn status(ended: &maxim_bus::signals::thought::TurnEnded, tool: &str) -> Option<String> {
-    ended.actions.iter().find(|action| action.tool == tool).map(|action| action.status.clone())
+    ended.actions.iter().find(|action| action.tool == tool).map(|action| action.status.to_string())
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn the_configured_rails_hold_by_level_and_rate() {
     };
     let write = |bench: &mut Bench, name: &str| {
         let ended = bench.say(&format!("create a file {name} with the text x"));
-        (ended.actions[0].status.clone(), ended.actions[0].reason.clone().unwrap_or_default())
+        (ended.actions[0].status.to_string(), ended.actions[0].reason.clone().unwrap_or_default())
     };
     let mut listed = with(|settings| settings.gate.autonomy.autonomous_tools = vec!["read_file".into()]);
     let (status, reason) = write(&mut listed, "a.txt");

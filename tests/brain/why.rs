@@ -109,7 +109,7 @@ fn every_effect_of_a_life_with_crashes_leads_back_to_what_was_said() {
         assert!(!ended.actions.is_empty(), "{said}: an answer is an effect too");
         for action in &ended.actions {
             record.walk(said, action);
-            *seen.entry(action.status.clone()).or_default() += 1;
+            *seen.entry(action.status.to_string()).or_default() += 1;
             assert_eq!(indexed(&bench, &action.id.to_string()), Some(ended.turn), "{said}: found by its intent");
         }
         for result in record.0.iter().filter(|part| part.kind == "ToolResult") {

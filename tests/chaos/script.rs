@@ -84,7 +84,7 @@ pub struct Outcome {
 
 impl Outcome {
     fn of(live: &Live, ended: &TurnEnded) -> Self {
-        let actions = ended.actions.iter().map(|action| (action.tool.clone(), action.status.clone())).collect();
+        let actions = ended.actions.iter().map(|action| (action.tool.clone(), action.status.to_string())).collect();
         let folder = live.folder.path().display().to_string();
         // A question for approval names the action, whose id holds the time.
         let plain = |reply: &String| {

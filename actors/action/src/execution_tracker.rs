@@ -27,8 +27,8 @@ use serde_json::{Value as Json, json};
 use maxim_bus::rooms::RESPOND;
 use maxim_gate::{ClearedIntent, Terms};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
-use maxim_tools::UNDO;
+use maxim_region::{Hears, Pulse, Region};
+use maxim_tools::{Reversal, UNDO};
 
 /// Intents that are remembered as begun; a clearance older than these has expired.
 const REMEMBERED: usize = 4096;
@@ -71,6 +71,13 @@ struct WayBack {
     done: bool,
 }
 
+impl WayBack {
+    /// Whether it moves a body.
+    fn moves(&self) -> bool {
+        Reversal::deserialize(&self.reversal).is_ok_and(|reversal| reversal.is_motion())
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Open {
     intent: MessageId,
@@ -99,10 +106,6 @@ impl Region for ExecutionTracker {
     const STAGE: Stage = Stage::Action;
     type Event = TrackerEvent;
     type Settings = TrackerSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: TrackerEvent) {
         match event {
@@ -341,10 +344,10 @@ impl ExecutionTracker {
         match (result.success, pulse.record::<WayBack>(&way_key(action))) {
             // A movement that was stopped is part of the way, and can be taken back when motion is allowed again; one that
             // moved nothing is none, however it ended.
-            (Some(_), Some(way)) if way.reversal["kind"] == "move_back" && !result.side_effects.is_empty() => {
+            (Some(_), Some(way)) if way.moves() && !result.side_effects.is_empty() => {
                 pulse.put(way_key(action), &WayBack { done: true, ..way });
             }
-            (Some(true), Some(way)) if way.reversal["kind"] != "move_back" => {
+            (Some(true), Some(way)) if !way.moves() => {
                 pulse.put(way_key(action), &WayBack { done: true, ..way });
             }
             // A tool that failed has changed nothing, or says what.

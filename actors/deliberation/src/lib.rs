@@ -3,11 +3,13 @@
 #![deny(clippy::disallowed_methods)]
 
 pub mod goals;
-pub mod habit;
+pub mod initiative;
 pub mod prefrontal_cortex;
 pub mod prompt;
+mod recollection;
 pub mod reply;
 mod section;
+pub mod turns;
 pub mod working_memory;
 
 use maxim_bus::signals::concepts::RecallKnowledge;
@@ -15,9 +17,9 @@ use maxim_region::Placement::Pool;
 use maxim_region::{Room, hearers};
 
 use goals::Goals;
-use habit::{Habit, HabitSettings};
 use prefrontal_cortex::{PrefrontalCortex, PrefrontalSettings};
 pub use section::HabitKeys;
+use turns::{Turns, TurnsSettings};
 use working_memory::WorkingMemory;
 
 maxim_config::sections! {
@@ -28,18 +30,18 @@ maxim_config::sections! {
 /// What the stage is set up with.
 #[derive(Clone)]
 pub struct Settings {
-    pub habit: HabitSettings,
+    pub turns: TurnsSettings,
     pub prefrontal: PrefrontalSettings,
 }
 
 /// The rooms of the stage, in the order of a percept.
 pub fn rooms(settings: &Settings) -> Vec<Room> {
-    let Settings { habit, prefrontal } = settings.clone();
+    let Settings { turns, prefrontal } = settings.clone();
     let knowing = move |knowledge_rooms| PrefrontalSettings { knowledge_rooms, ..prefrontal };
     vec![
         Goals::room(Pool, ()).tells(),
         WorkingMemory::room(Pool, ()).tells(),
-        Habit::room(Pool, habit),
+        Turns::room(Pool, turns),
         Room::among::<PrefrontalCortex>(Pool, move |parts| knowing(hearers::<RecallKnowledge>(parts))),
     ]
 }

@@ -5,7 +5,6 @@
 
 mod asking;
 
-use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,12 +26,11 @@ use maxim_bus::signals::sleep::{EndSession, RequestSleep, SleepEnded, SleepRepor
 use maxim_bus::{Envelope, Lsn, MessageId, Meta, RegionName, Signal, Stage, Trust};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
-use tokio::sync::oneshot;
 
 use crate::outside_doors::Doors;
 use maxim_bus::signals::percept::stopped_key;
 use maxim_language::stop_phrase::StopGrammar;
-use maxim_region::{Effector, EffectorCard, Frame, Operation, Performs, Placement, Room};
+use maxim_region::{Effector, EffectorCard, Frame, Placement, Room};
 
 pub use asking::Question;
 
@@ -43,13 +41,14 @@ pub enum Unanswered {
     Late(u64),
     #[error("{0}")]
     Refused(String),
-    #[error("the answer waits for the store's disk, lest it rests on what a crash would take: {0}")]
+    #[error("the answer could not be made durable: {0}")]
     NotDurable(String),
     #[error("the answer was lost on its way: {0}")]
     Lost(String),
 }
 
-type Waiters<T> = Mutex<HashMap<MessageId, oneshot::Sender<Result<T, Unanswered>>>>;
+/// How long the brain has for what it answers at once.
+const AT_ONCE: Duration = Duration::from_secs(10);
 
 /// Answers at once, from any thread, whether a body moves now.
 pub type Moves = Box<dyn Fn() -> bool + Send + Sync>;
@@ -60,11 +59,7 @@ pub struct Door {
     stop: StopGrammar,
     /// Whether a body moves now.
     moves: Moves,
-    inquiries: Waiters<Json>,
-    preemptions: Waiters<PreemptionChanged>,
-    imports: Waiters<EpisodesImported>,
-    sleeps: Waiters<SleepReport>,
-    asked: asking::Asked,
+    waiters: asking::Waiters,
     speaker: Mutex<Option<Speaker>>,
     numbering: Mutex<Numbering>,
 }
@@ -100,18 +95,7 @@ pub const DOOR: RegionName = "door";
 impl Door {
     pub fn new(frame: Frame, stop: StopGrammar, moves: Moves) -> Arc<Self> {
         let numbering = Mutex::new(Numbering { since: frame.store.head(), next: 0 });
-        Arc::new(Self {
-            frame,
-            stop,
-            moves,
-            inquiries: Waiters::default(),
-            preemptions: Waiters::default(),
-            imports: Waiters::default(),
-            sleeps: Waiters::default(),
-            asked: asking::Asked::default(),
-            speaker: Mutex::default(),
-            numbering,
-        })
+        Arc::new(Self { frame, stop, moves, waiters: asking::Waiters::default(), speaker: Mutex::default(), numbering })
     }
 
     pub fn memory(&self) -> DoorMemory {
@@ -121,14 +105,6 @@ impl Door {
     /// Goes on as the door before it, so that ids become the same as if that were still there.
     pub fn go_on(&self, before: DoorMemory) {
         (*self.speaker.lock(), *self.numbering.lock()) = (before.speaker, before.numbering);
-    }
-
-    /// Somebody waits here for an answer.
-    pub fn is_awaited(&self) -> bool {
-        fn any<T>(waiters: &Waiters<T>) -> bool {
-            waiters.lock().values().any(|tell| !tell.is_closed())
-        }
-        any(&self.inquiries) || any(&self.preemptions) || any(&self.imports) || any(&self.sleeps) || any(&self.asked)
     }
 
     pub fn frame(&self) -> &Frame {
@@ -220,34 +196,36 @@ impl Door {
     }
 
     /// Asks the PreemptionCircuit for something, and waits for what it made of it.
+    ///
+    /// # Errors
+    /// As [`Door::ask`].
     pub async fn preempt(&self, request: PreemptionRequested) -> Result<PreemptionChanged, Unanswered> {
-        let id = self.fresh_id();
-        let (tell, told) = oneshot::channel();
-        self.preemptions.lock().insert(id, tell);
-        self.put(DOOR, id, Trust::Owner, request);
-        let answer = wait(told, Duration::from_secs(10)).await;
-        self.preemptions.lock().remove(&id);
-        answer
+        self.answer_within(self.begin(None, request), AT_ONCE).await
     }
 
     /// A read-only question about the brain.
+    ///
+    /// # Errors
+    /// As [`Door::ask`]; also where the introspector refuses the question.
     pub async fn inquire(&self, tool: &str, params: Json) -> Result<Json, Unanswered> {
-        let id = self.fresh_id();
-        let (tell, told) = oneshot::channel();
-        self.inquiries.lock().insert(id, tell);
-        self.put(DOOR, id, Trust::Owner, Inquiry { tool: tool.into(), params, turn: None, by_model: false });
-        let answer = wait(told, Duration::from_secs(10)).await;
-        self.inquiries.lock().remove(&id);
-        answer
+        let inquiry = Inquiry { tool: tool.into(), params, turn: None, by_model: false };
+        let answered: InquiryAnswered = self.answer_within(self.begin(None, inquiry), AT_ONCE).await?;
+        answered.error.map_or(Ok(answered.output), |why| Err(Unanswered::Refused(why)))
     }
 
     /// Hands lines of an import to the hippocampus; what became of them is on disk when this returns.
+    ///
+    /// # Errors
+    /// As [`Door::ask`].
     pub async fn import(&self, lines: Vec<(u64, String)>, all: bool) -> Result<EpisodesImported, Unanswered> {
         self.import_beside(lines, all, Vec::new(), false).await
     }
 
     /// The same, of a file of which these episodes were refused. With `waits` lines that are joined with what isn't here yet
     /// are given back.
+    ///
+    /// # Errors
+    /// As [`Door::ask`].
     pub async fn import_beside(
         &self,
         lines: Vec<(u64, String)>,
@@ -255,24 +233,17 @@ impl Door {
         refused: Vec<String>,
         waits: bool,
     ) -> Result<EpisodesImported, Unanswered> {
-        let id = self.fresh_id();
-        let (tell, told) = oneshot::channel();
-        self.imports.lock().insert(id, tell);
-        self.put(DOOR, id, Trust::Owner, ImportEpisodes { lines, all, refused, waits });
-        let answer = wait(told, Duration::from_secs(60)).await;
-        self.imports.lock().remove(&id);
-        answer
+        self.answered(self.begin(None, ImportEpisodes { lines, all, refused, waits })).await
     }
 
-    /// Has the brain sleep now, and waits for its report, no longer than `limit`; it sleeps on when nobody waits any more.
+    /// Has the brain sleep now, and waits at most `limit` for its report. The sleep goes on when that has passed.
+    ///
+    /// # Errors
+    /// As [`Door::ask`].
     pub async fn sleep(&self, by: &str, limit: Duration) -> Result<SleepReport, Unanswered> {
-        let id = self.fresh_id();
-        let (tell, told) = oneshot::channel();
-        self.sleeps.lock().insert(id, tell);
-        self.put(DOOR, id, Trust::Owner, RequestSleep { by: by.into() });
-        let answer = wait(told, limit).await;
-        self.sleeps.lock().remove(&id);
-        answer
+        let asked = self.begin(None, RequestSleep { by: by.into() });
+        let ended: SleepEnded = self.answer_within(asked, limit).await?;
+        Ok(ended.report)
     }
 
     /// Ends the session, if there is one; sleep follows, now or at the next start.
@@ -295,7 +266,7 @@ impl Door {
     ) -> Question<DecisionTaken> {
         let (at, always) = (self.frame.clock.now(), reach.is_some());
         let reach = reach.unwrap_or_default();
-        self.begin(rooms::FEAR_AGENT, ApprovalDecided { approval, allow, always, reach, by, at })
+        self.begin(Some(rooms::FEAR_AGENT), ApprovalDecided { approval, allow, always, reach, by, at })
     }
 
     /// A body's report of a movement.
@@ -350,20 +321,6 @@ impl Door {
     }
 }
 
-async fn wait<T>(told: oneshot::Receiver<Result<T, Unanswered>>, limit: Duration) -> Result<T, Unanswered> {
-    match tokio::time::timeout(limit, told).await {
-        Ok(Ok(answer)) => answer,
-        _ => Err(Unanswered::Late(limit.as_secs())),
-    }
-}
-
-/// Tells whoever waits that the answer won't come.
-fn lose<T>(waiters: &Waiters<T>, asked: Option<MessageId>, why: &str) {
-    if let Some(tell) = asked.and_then(|id| waiters.lock().remove(&id)) {
-        let _ = tell.send(Err(Unanswered::Lost(why.into())));
-    }
-}
-
 /// Brings answers back to whoever waits at the door.
 pub struct DoorKeeper {
     pub door: Arc<Door>,
@@ -384,10 +341,6 @@ impl Effector for DoorKeeper {
 
     fn card() -> EffectorCard<Self> {
         asking::wires(EffectorCard::new())
-            .performs::<InquiryAnswered>()
-            .performs::<PreemptionChanged>()
-            .performs::<EpisodesImported>()
-            .performs::<SleepEnded>()
             .says::<PreemptionRequested>()
             .says::<RegionChanged>()
             .says::<ApprovalDecided>()
@@ -401,72 +354,5 @@ impl Effector for DoorKeeper {
 
     fn deadline(&self) -> Duration {
         Duration::from_secs(30)
-    }
-}
-
-impl Performs<InquiryAnswered> for DoorKeeper {
-    async fn perform(self: Arc<Self>, answered: InquiryAnswered, operation: Operation<Self>) {
-        let Some(tell) = self.door.inquiries.lock().remove(&answered.inquiry) else { return };
-        // Output commit: what the outside is told must not be forgotten in a crash.
-        let answer = match (operation.hands.durable(operation.lsn).await, answered.error) {
-            (Err(error), _) => Err(Unanswered::NotDurable(error.to_string())),
-            (_, Some(why)) => Err(Unanswered::Refused(why)),
-            (_, None) => Ok(answered.output),
-        };
-        let _ = tell.send(answer);
-    }
-
-    fn abandoned(answered: &InquiryAnswered, why: &str, operation: &Operation<Self>) {
-        lose(&operation.effector.door.inquiries, Some(answered.inquiry), why);
-    }
-}
-
-impl Performs<PreemptionChanged> for DoorKeeper {
-    async fn perform(self: Arc<Self>, changed: PreemptionChanged, operation: Operation<Self>) {
-        let Some(cause) = operation.cause.cause else { return };
-        let Some(tell) = self.door.preemptions.lock().remove(&cause) else { return };
-        let answer = match operation.hands.durable(operation.lsn).await {
-            Ok(()) => Ok(changed),
-            Err(error) => Err(Unanswered::NotDurable(error.to_string())),
-        };
-        let _ = tell.send(answer);
-    }
-
-    fn abandoned(_changed: &PreemptionChanged, why: &str, operation: &Operation<Self>) {
-        lose(&operation.effector.door.preemptions, operation.cause.cause, why);
-    }
-}
-
-impl Performs<EpisodesImported> for DoorKeeper {
-    async fn perform(self: Arc<Self>, imported: EpisodesImported, operation: Operation<Self>) {
-        let Some(cause) = operation.cause.cause else { return };
-        let Some(tell) = self.door.imports.lock().remove(&cause) else { return };
-        let answer = match operation.hands.durable(operation.lsn).await {
-            Ok(()) => Ok(imported),
-            Err(error) => Err(Unanswered::NotDurable(error.to_string())),
-        };
-        let _ = tell.send(answer);
-    }
-
-    fn abandoned(_imported: &EpisodesImported, why: &str, operation: &Operation<Self>) {
-        lose(&operation.effector.door.imports, operation.cause.cause, why);
-    }
-}
-
-impl Performs<SleepEnded> for DoorKeeper {
-    async fn perform(self: Arc<Self>, ended: SleepEnded, operation: Operation<Self>) {
-        let durable = operation.hands.durable(operation.lsn).await;
-        for asker in &ended.askers {
-            let Some(tell) = self.door.sleeps.lock().remove(asker) else { continue };
-            let answer = match &durable {
-                Ok(()) => Ok(ended.report.clone()),
-                Err(error) => Err(Unanswered::NotDurable(error.to_string())),
-            };
-            let _ = tell.send(answer);
-        }
-    }
-
-    fn abandoned(ended: &SleepEnded, why: &str, operation: &Operation<Self>) {
-        ended.askers.iter().for_each(|asker| lose(&operation.effector.door.sleeps, Some(*asker), why));
     }
 }

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use maxim_language::{Gist, Stems};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Gather, Hears, Pulse, Region};
 
 /// The room of episodes.
 const EPISODES: RegionName = rooms::HIPPOCAMPUS;
@@ -66,7 +66,9 @@ pub struct Enrichment {
 /// What is known so far of a percept whose record waits under its turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pending {
-    due: Timestamp,
+    /// By the room that was asked.
+    #[serde(default)]
+    gather: Gather<String>,
     trust: Trust,
     recalled: Option<Vec<RecalledEpisode>>,
     time: Option<TimeDescribed>,
@@ -80,35 +82,16 @@ struct Pending {
 }
 
 impl Pending {
-    fn new(due: Timestamp, trust: Trust) -> Self {
+    fn new(gather: Gather<String>, trust: Trust) -> Self {
         let knowledge = BTreeMap::new();
-        Self { due, trust, recalled: None, time: None, knowledge, programs: None, fears: None }
-    }
-
-    /// Those of all that were asked that have said nothing.
-    fn silent(&self, knowledge_rooms: &[RegionName]) -> Vec<RegionName> {
-        let answered = [
-            (self.recalled.is_some(), EPISODES),
-            (self.time.is_some(), TIMES),
-            (self.programs.is_some(), PROGRAMS),
-            (self.fears.is_some(), FEARS),
-        ];
-        let rooms = knowledge_rooms.iter().map(|room| (self.knowledge.contains_key(*room), *room));
-        answered.into_iter().chain(rooms).filter(|(answered, _)| !answered).map(|(_, room)| room).collect()
-    }
-
-    /// Whether somebody may still answer who is waited for.
-    fn waits(&self, held: &BTreeSet<String>, settings: &EnrichmentSettings) -> bool {
-        self.waits_beside("", held, settings)
-    }
-
-    /// The same when this room has answered.
-    fn waits_beside(&self, room: &str, held: &BTreeSet<String>, settings: &EnrichmentSettings) -> bool {
-        self.silent(settings.knowing()).into_iter().any(|silent| silent != room && !held.contains(silent))
+        Self { gather, trust, recalled: None, time: None, knowledge, programs: None, fears: None }
     }
 
     /// Takes an answer in.
     fn take(&mut self, answer: EnrichmentEvent) {
+        if let Some((_, room)) = answer.answered() {
+            self.gather.close_for(room);
+        }
         match answer {
             EnrichmentEvent::Recalled { episodes, .. } => self.recalled = Some(episodes),
             EnrichmentEvent::Timed { time, .. } => self.time = Some(*time),
@@ -136,26 +119,53 @@ impl EnrichmentSettings {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum EnrichmentEvent {
-    Asked { turn: MessageId, due: Timestamp, trust: Trust },
-    Recalled { turn: MessageId, episodes: Vec<RecalledEpisode> },
-    Timed { turn: MessageId, time: Box<TimeDescribed> },
-    Known { turn: MessageId, room: String, entries: Vec<KnowledgeEntry> },
-    Practised { turn: MessageId, programs: Vec<ProgramRecalled> },
-    Feared { turn: MessageId, fears: FearsRecalled },
-    Enriched { turn: MessageId },
-    Held { room: String },
-    Back { room: String },
+    Asked {
+        turn: MessageId,
+        trust: Trust,
+        #[serde(default)]
+        gather: Gather<String>,
+    },
+    Recalled {
+        turn: MessageId,
+        episodes: Vec<RecalledEpisode>,
+    },
+    Timed {
+        turn: MessageId,
+        time: Box<TimeDescribed>,
+    },
+    Known {
+        turn: MessageId,
+        room: String,
+        entries: Vec<KnowledgeEntry>,
+    },
+    Practised {
+        turn: MessageId,
+        programs: Vec<ProgramRecalled>,
+    },
+    Feared {
+        turn: MessageId,
+        fears: FearsRecalled,
+    },
+    Enriched {
+        turn: MessageId,
+    },
+    Held {
+        room: String,
+    },
+    Back {
+        room: String,
+    },
 }
 
 impl EnrichmentEvent {
-    /// The turn for which somebody answered.
-    fn answered(&self) -> Option<MessageId> {
+    /// The turn for which a room answered, and the room.
+    fn answered(&self) -> Option<(MessageId, &str)> {
         match self {
-            Self::Recalled { turn, .. }
-            | Self::Timed { turn, .. }
-            | Self::Known { turn, .. }
-            | Self::Practised { turn, .. }
-            | Self::Feared { turn, .. } => Some(*turn),
+            Self::Recalled { turn, .. } => Some((*turn, EPISODES)),
+            Self::Timed { turn, .. } => Some((*turn, TIMES)),
+            Self::Known { turn, room, .. } => Some((*turn, room)),
+            Self::Practised { turn, .. } => Some((*turn, PROGRAMS)),
+            Self::Feared { turn, .. } => Some((*turn, FEARS)),
             Self::Asked { .. } | Self::Enriched { .. } | Self::Held { .. } | Self::Back { .. } => None,
         }
     }
@@ -181,14 +191,10 @@ impl Region for Enrichment {
     type Event = EnrichmentEvent;
     type Settings = EnrichmentSettings;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: EnrichmentEvent) {
         match event {
-            EnrichmentEvent::Asked { turn, due, trust } => {
-                self.pending.insert(turn, Pending::new(due, trust));
+            EnrichmentEvent::Asked { turn, trust, gather } => {
+                self.pending.insert(turn, Pending::new(gather, trust));
             }
             EnrichmentEvent::Enriched { turn } => {
                 self.pending.remove(&turn);
@@ -200,7 +206,7 @@ impl Region for Enrichment {
                 self.held.remove(&room);
             }
             answer => {
-                if let Some(pending) = answer.answered().and_then(|turn| self.pending.get_mut(&turn)) {
+                if let Some(pending) = answer.answered().and_then(|(turn, _)| self.pending.get_mut(&turn)) {
                     pending.take(answer);
                 }
             }
@@ -208,12 +214,12 @@ impl Region for Enrichment {
     }
 
     fn next_deadline(&self, _settings: &EnrichmentSettings) -> Option<Timestamp> {
-        self.pending.values().map(|pending| pending.due).min()
+        self.pending.values().map(|pending| pending.gather.due).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
-        for (turn, pending) in self.pending.iter().filter(|(_, pending)| pending.due <= now) {
+        for (turn, pending) in self.pending.iter().filter(|(_, pending)| pending.gather.due <= now) {
             self.finish(*turn, pending.clone(), &self.held, pulse);
         }
     }
@@ -228,14 +234,14 @@ impl Enrichment {
         let key = record_key(turn);
         if let Some(mut salient) = pulse.record::<SalientPercept>(&key) {
             let settings = pulse.settings();
-            let late = |region: RegionName| MissingSection {
-                region: region.into(),
+            let late = |region: &String| MissingSection {
+                region: region.clone(),
                 reason: match held.contains(region) {
                     true => "it failed too often and was given up for a while".into(),
                     false => format!("no answer within {} ms", settings.deadline.as_millis()),
                 },
             };
-            let missing: Vec<_> = pending.silent(settings.knowing()).into_iter().map(late).collect();
+            let missing: Vec<_> = pending.gather.missing().map(late).collect();
             let Pending { trust, recalled, time, knowledge, programs, fears, .. } = pending;
             let knowledge = merged(knowledge.into_values().flatten().collect(), settings.knowledge);
             let (recalled, programs, fears) =
@@ -249,11 +255,13 @@ impl Enrichment {
         pulse.keep(EnrichmentEvent::Enriched { turn });
     }
 
-    /// Takes a room's answer into what is known of a turn: finishes it if nothing else is out.
-    fn take(&self, room: &str, answer: EnrichmentEvent, pulse: &mut Pulse<'_, Self>) {
-        let Some(turn) = answer.answered() else { return };
+    /// Takes a room's answer into what is known of a turn: finishes it if no other answer is waited for.
+    fn take(&self, answer: EnrichmentEvent, pulse: &mut Pulse<'_, Self>) {
+        let Some((turn, room)) = answer.answered() else { return };
         let Some(pending) = self.pending.get(&turn) else { return }; // it came after the deadline
-        if pending.waits_beside(room, &self.held, pulse.settings()) {
+        let mut gather = pending.gather.clone();
+        gather.close_for(room);
+        if gather.waits(&self.held) {
             pulse.keep(answer);
         } else {
             let mut pending = pending.clone();
@@ -290,8 +298,8 @@ impl Hears<SalientPercept> for Enrichment {
             return;
         }
         let due = pulse.now().later(pulse.settings().deadline);
+        let mut gather = Gather::until(due);
         pulse.put(record_key(turn), salient);
-        pulse.keep(EnrichmentEvent::Asked { turn, due, trust: pulse.trust() });
         let spreads = pulse.settings().spreads && pulse.settings().episodes > 0;
         let filter = EpisodeFilter {
             query: Some(salient.percept.content.clone()),
@@ -299,17 +307,16 @@ impl Hears<SalientPercept> for Enrichment {
             expand: spreads,
             ..EpisodeFilter::default()
         };
-        pulse.ask(
-            EPISODES,
-            RecallEpisodes { filter, except: Some(turn), thought: false, waits: false, until: Some(due) },
-        );
-        pulse.ask(TIMES, DescribeTime::default());
+        let recall = RecallEpisodes { filter, except: Some(turn), thought: false, waits: false, until: Some(due) };
+        gather.ask(EPISODES, recall, pulse);
+        gather.ask(TIMES, DescribeTime::default(), pulse);
         let (settings, text) = (pulse.settings(), &salient.percept.content);
         for room in settings.knowing() {
-            pulse.ask(room, RecallKnowledge { text: text.clone(), limit: settings.knowledge });
+            gather.ask(room, RecallKnowledge { text: text.clone(), limit: settings.knowledge }, pulse);
         }
-        pulse.ask(PROGRAMS, RecallPrograms { text: text.clone(), limit: PRACTISED });
-        pulse.ask(FEARS, RecallFears { text: text.clone(), limit: FEARED });
+        gather.ask(PROGRAMS, RecallPrograms { text: text.clone(), limit: PRACTISED }, pulse);
+        gather.ask(FEARS, RecallFears { text: text.clone(), limit: FEARED }, pulse);
+        pulse.keep(EnrichmentEvent::Asked { turn, trust: pulse.trust(), gather });
     }
 }
 
@@ -322,8 +329,7 @@ impl Hears<RegionChanged> for Enrichment {
             let mut held = self.held.clone();
             held.insert(room.clone());
             pulse.keep(EnrichmentEvent::Held { room });
-            let settings = pulse.settings();
-            for (turn, pending) in self.pending.iter().filter(|(_, pending)| !pending.waits(&held, settings)) {
+            for (turn, pending) in self.pending.iter().filter(|(_, pending)| !pending.gather.waits(&held)) {
                 self.finish(*turn, pending.clone(), &held, pulse);
             }
         }
@@ -335,14 +341,14 @@ impl Hears<EpisodesRecalled> for Enrichment {
         let turn = pulse.turn();
         // One more was asked for.
         let episodes = answer.with_associations(pulse.settings().episodes);
-        self.take(EPISODES, EnrichmentEvent::Recalled { turn, episodes }, pulse);
+        self.take(EnrichmentEvent::Recalled { turn, episodes }, pulse);
     }
 }
 
 impl Hears<TimeDescribed> for Enrichment {
     fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
         let (turn, time) = (pulse.turn(), Box::new(answer.clone()));
-        self.take(TIMES, EnrichmentEvent::Timed { turn, time }, pulse);
+        self.take(EnrichmentEvent::Timed { turn, time }, pulse);
     }
 }
 
@@ -350,21 +356,20 @@ impl Hears<KnowledgeRecalled> for Enrichment {
     fn hear(&self, answer: &KnowledgeRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         let Some(room) = pulse.cause().map(|cause| cause.sender.clone().into_owned()) else { return };
-        let known = EnrichmentEvent::Known { turn, room: room.clone(), entries: answer.entries.clone() };
-        self.take(&room, known, pulse);
+        self.take(EnrichmentEvent::Known { turn, room, entries: answer.entries.clone() }, pulse);
     }
 }
 
 impl Hears<ProgramsRecalled> for Enrichment {
     fn hear(&self, answer: &ProgramsRecalled, pulse: &mut Pulse<'_, Self>) {
         let (turn, programs) = (pulse.turn(), answer.programs.clone());
-        self.take(PROGRAMS, EnrichmentEvent::Practised { turn, programs }, pulse);
+        self.take(EnrichmentEvent::Practised { turn, programs }, pulse);
     }
 }
 
 impl Hears<FearsRecalled> for Enrichment {
     fn hear(&self, answer: &FearsRecalled, pulse: &mut Pulse<'_, Self>) {
         let (turn, fears) = (pulse.turn(), answer.clone());
-        self.take(FEARS, EnrichmentEvent::Feared { turn, fears }, pulse);
+        self.take(EnrichmentEvent::Feared { turn, fears }, pulse);
     }
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 const HOUR: i64 = 60;
 const DAY: i64 = 24 * HOUR;
@@ -174,10 +174,6 @@ impl Region for Energy {
     const STAGE: Stage = Stage::Perception;
     type Event = EnergyEvent;
     type Settings = EnergySettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: EnergyEvent) {
         match event {
@@ -436,7 +432,7 @@ impl Hears<ReportStats> for Energy {
             "scarcest": scarcest,
             "battery": battery,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
         // Whoever asks again sees how it is by then.
         pulse.emit(SenseBattery {});
     }

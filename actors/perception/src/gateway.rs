@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::inbound::InboundText;
 use maxim_language::stop_phrase::StopGrammar;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// Provider ids that are remembered: enough for days of retries of the busiest provider.
 const PROVIDER_IDS: usize = 10_000;
@@ -104,10 +104,6 @@ impl Region for Gateway {
     const STAGE: Stage = Stage::Perception;
     type Event = GatewayEvent;
     type Settings = GatewaySettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: GatewayEvent) {
         match event {

@@ -21,7 +21,7 @@ use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// Bodily pain from here on interrupts what is pursued; 0 to 1.
 const THREAT: f64 = 0.8;
@@ -66,10 +66,6 @@ impl Region for PreemptionCircuit {
     const STAGE: Stage = Stage::Perception;
     type Event = PreemptionEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PreemptionEvent) {
         match event {
@@ -259,7 +255,7 @@ impl Hears<ReportStats> for PreemptionCircuit {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let hold = self.hold.as_ref().filter(|hold| hold.until.is_none_or(|until| until > pulse.now()));
         let counts = serde_json::json!({ "hold": hold, "open_turns": self.open.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

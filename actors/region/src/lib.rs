@@ -48,11 +48,19 @@ pub use shedding::Shed;
 pub use sources::{FewSources, Sources, source_hash, source_hashes};
 pub use stepper::{EffectorStepper, RegionStepper, Stepper};
 pub use supervision::{Placement, Restart, Supervision, SupervisionSettings, Ward};
-pub use waiting::{Questions, Waiting};
+pub use waiting::{Gather, Questions, Waiting};
 pub use watchdog::Watchdog;
 
+/// A room's wiring card. [`wiring!`] makes it.
+pub trait Wiring: Sized {
+    /// What it hears and says.
+    fn card() -> Card<Self>
+    where
+        Self: Region;
+}
+
 /// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events after it.
-pub trait Region: Default + Serialize + DeserializeOwned + Send + Unpin + 'static {
+pub trait Region: Wiring + Default + Serialize + DeserializeOwned + Send + Unpin + 'static {
     /// Full anatomical or engineering name, as in logs, keys and `maxim status`.
     const NAME: RegionName;
     const STAGE: Stage;
@@ -61,9 +69,6 @@ pub trait Region: Default + Serialize + DeserializeOwned + Send + Unpin + 'stati
     type Event: Serialize + DeserializeOwned + Debug + Send;
     /// Numbers and words from the configuration; never part of the state.
     type Settings: Send + Sync + 'static;
-
-    /// What it hears.
-    fn card() -> Card<Self>;
 
     /// Changes the state by what was kept. Must not fail: what it needs is in the event.
     fn apply(&mut self, event: Self::Event);
@@ -119,7 +124,7 @@ pub trait Emits<S: Signal>: Region {}
 /// `back` lists what comes from a later stage and belongs to the next turn; `first`, what of it overtakes all data mail.
 ///
 /// ```
-/// # use maxim_region::{Card, Hears, Pulse, Region};
+/// # use maxim_region::{Hears, Pulse, Region};
 /// # use maxim_bus::signals::bridges::EnergyChanged;
 /// # use maxim_bus::signals::recall::{ReportStats, StatsReported};
 /// # #[derive(Default, serde::Serialize, serde::Deserialize)]
@@ -129,7 +134,6 @@ pub trait Emits<S: Signal>: Region {}
 /// #     const STAGE: maxim_bus::Stage = maxim_bus::Stage::Memory;
 /// #     type Event = ();
 /// #     type Settings = ();
-/// #     fn card() -> Card<Self> { Self::wiring() }
 /// #     fn apply(&mut self, (): ()) {}
 /// # }
 /// maxim_region::wiring!(Counter { hears: [ReportStats], back: [], emits: [StatsReported] });
@@ -137,7 +141,7 @@ pub trait Emits<S: Signal>: Region {}
 /// impl Hears<ReportStats> for Counter {
 ///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
 ///         let counts = serde_json::json!({});
-///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///         pulse.reply(StatsReported { region: Self::NAME.into(), counts });
 ///     }
 /// }
 /// ```
@@ -145,7 +149,7 @@ pub trait Emits<S: Signal>: Region {}
 /// A card that is wrong doesn't compile: one that leaves out what the room says,
 ///
 /// ```compile_fail,E0277
-/// # use maxim_region::{Card, Hears, Pulse, Region};
+/// # use maxim_region::{Hears, Pulse, Region};
 /// # use maxim_bus::signals::bridges::EnergyChanged;
 /// # use maxim_bus::signals::recall::{ReportStats, StatsReported};
 /// # #[derive(Default, serde::Serialize, serde::Deserialize)]
@@ -155,7 +159,6 @@ pub trait Emits<S: Signal>: Region {}
 /// #     const STAGE: maxim_bus::Stage = maxim_bus::Stage::Memory;
 /// #     type Event = ();
 /// #     type Settings = ();
-/// #     fn card() -> Card<Self> { Self::wiring() }
 /// #     fn apply(&mut self, (): ()) {}
 /// # }
 /// maxim_region::wiring!(Counter { hears: [ReportStats], back: [], emits: [] });
@@ -163,7 +166,7 @@ pub trait Emits<S: Signal>: Region {}
 /// impl Hears<ReportStats> for Counter {
 ///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
 ///         let counts = serde_json::json!({});
-///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///         pulse.reply(StatsReported { region: Self::NAME.into(), counts });
 ///     }
 /// }
 /// ```
@@ -171,7 +174,7 @@ pub trait Emits<S: Signal>: Region {}
 /// or names what it has no handler for.
 ///
 /// ```compile_fail,E0277
-/// # use maxim_region::{Card, Hears, Pulse, Region};
+/// # use maxim_region::{Hears, Pulse, Region};
 /// # use maxim_bus::signals::bridges::EnergyChanged;
 /// # use maxim_bus::signals::recall::{ReportStats, StatsReported};
 /// # #[derive(Default, serde::Serialize, serde::Deserialize)]
@@ -181,7 +184,6 @@ pub trait Emits<S: Signal>: Region {}
 /// #     const STAGE: maxim_bus::Stage = maxim_bus::Stage::Memory;
 /// #     type Event = ();
 /// #     type Settings = ();
-/// #     fn card() -> Card<Self> { Self::wiring() }
 /// #     fn apply(&mut self, (): ()) {}
 /// # }
 /// maxim_region::wiring!(Counter { hears: [ReportStats, EnergyChanged], back: [], emits: [StatsReported] });
@@ -189,7 +191,7 @@ pub trait Emits<S: Signal>: Region {}
 /// impl Hears<ReportStats> for Counter {
 ///     fn hear(&self, _: &ReportStats, pulse: &mut Pulse<'_, Self>) {
 ///         let counts = serde_json::json!({});
-///         pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+///         pulse.reply(StatsReported { region: Self::NAME.into(), counts });
 ///     }
 /// }
 /// ```
@@ -208,8 +210,10 @@ macro_rules! wiring {
             ) -> $crate::Room {
                 $crate::Room::deciding::<$region>(placement, settings)
             }
+        }
 
-            fn wiring() -> $crate::Card<Self> {
+        impl $crate::Wiring for $region {
+            fn card() -> $crate::Card<Self> {
                 $crate::Card::new()
                     $(.hears::<$hears>())*
                     $(.hears_back::<$back>())*

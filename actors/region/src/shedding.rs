@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::rig::Rig;
     use crate::wiring;
-    use crate::{Card, Hears, Pulse};
+    use crate::{Hears, Pulse};
 
     /// A room that keeps whatever it hears, as none should.
     #[derive(Default, Serialize, Deserialize)]
@@ -208,10 +208,6 @@ mod tests {
         const STAGE: Stage = Stage::Memory;
         type Event = String;
         type Settings = usize;
-
-        fn card() -> Card<Self> {
-            Self::wiring()
-        }
 
         fn apply(&mut self, event: String) {
             self.named.insert(event.clone(), 1);

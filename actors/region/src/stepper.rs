@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::rig::Rig;
     use crate::wiring;
-    use crate::{Card, Hears, Pulse, RecordView, WardState};
+    use crate::{Hears, Pulse, RecordView, WardState};
 
     /// Takes one thing in, and can't be woken any more.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -230,10 +230,6 @@ mod tests {
         const STAGE: Stage = Stage::Memory;
         type Event = ();
         type Settings = ();
-
-        fn card() -> Card<Self> {
-            Self::wiring()
-        }
 
         fn apply(&mut self, (): ()) {
             self.0 += 1;

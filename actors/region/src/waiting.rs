@@ -1,9 +1,9 @@
-//! A question that another room has to be asked for: who asked is answered when that room has spoken, or in time without.
+//! Waiting for other rooms: a question that needs another room's answer first, and several rooms that are asked at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use maxim_bus::{MessageId, Name, Signal};
+use maxim_bus::{MessageId, Name, Query, RegionName, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::{Emits, Pulse, Region};
@@ -16,7 +16,6 @@ pub struct Waiting<Q> {
     id: MessageId,
     /// When it is answered without what it waits for.
     pub due: Timestamp,
-    #[serde(alias = "asked")]
     pub question: Q,
 }
 
@@ -68,5 +67,134 @@ impl<Q> Questions<Q> {
     /// Those whose time is over.
     pub fn overdue(&self, now: Timestamp) -> Vec<MessageId> {
         self.0.iter().filter(|(_, waiting)| waiting.due <= now).map(|(asked, _)| *asked).collect()
+    }
+}
+
+/// Questions to several rooms with one deadline. `Q` says what a question is for; mostly it is the room that was asked.
+///
+/// A gather that an older build stored reads as empty and due at once, so its room goes on with what it has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Gather<Q> {
+    /// When the room goes on without the answers that are missing.
+    pub due: Timestamp,
+    /// Questions without an answer, in the order in which they were asked.
+    asked: Vec<(MessageId, Q)>,
+}
+
+impl<Q> Default for Gather<Q> {
+    fn default() -> Self {
+        Self::until(Timestamp::UNIX_EPOCH)
+    }
+}
+
+impl<Q> Gather<Q> {
+    pub fn until(due: Timestamp) -> Self {
+        Self { due, asked: Vec::new() }
+    }
+
+    /// Asks a room, and waits for its answer under the room's name.
+    pub fn ask<R, S>(&mut self, room: RegionName, question: S, pulse: &mut Pulse<'_, R>)
+    where
+        R: Region + Emits<S>,
+        S: Query,
+        Q: From<RegionName>,
+    {
+        self.ask_for(room.into(), room, question, pulse);
+    }
+
+    /// Asks a room, and waits for its answer under what it is for.
+    pub fn ask_for<R, S>(&mut self, what: Q, room: RegionName, question: S, pulse: &mut Pulse<'_, R>) -> MessageId
+    where
+        R: Region + Emits<S>,
+        S: Query,
+    {
+        let question = pulse.ask(room, question);
+        self.asked.push((question, what));
+        question
+    }
+
+    /// The open question of these that the room hears the answer to.
+    pub fn answered<R: Region>(&self, pulse: &Pulse<'_, R>) -> Option<MessageId> {
+        let question = pulse.cause()?.cause?;
+        self.asked.iter().any(|(asked, _)| *asked == question).then_some(question)
+    }
+
+    /// Closes the open question that the room hears the answer to; what it was for.
+    pub fn take<R: Region>(&mut self, pulse: &Pulse<'_, R>) -> Option<Q> {
+        let question = pulse.cause()?.cause?;
+        let place = self.asked.iter().position(|(asked, _)| *asked == question)?;
+        Some(self.asked.remove(place).1)
+    }
+
+    /// Notes that a question has its answer.
+    pub fn close(&mut self, question: MessageId) {
+        self.asked.retain(|(asked, _)| *asked != question);
+    }
+
+    /// Notes that what was asked for this is answered.
+    pub fn close_for(&mut self, what: &str)
+    where
+        Q: AsRef<str>,
+    {
+        self.asked.retain(|(_, asked)| asked.as_ref() != what);
+    }
+
+    /// Whether all have answered.
+    pub fn is_whole(&self) -> bool {
+        self.asked.is_empty()
+    }
+
+    /// Whether an answer is missing of a room that isn't held.
+    pub fn waits(&self, held: &BTreeSet<String>) -> bool
+    where
+        Q: AsRef<str>,
+    {
+        self.missing().any(|room| !held.contains(room.as_ref()))
+    }
+
+    /// What is without an answer, in the order in which it was asked for.
+    pub fn missing(&self) -> impl Iterator<Item = &Q> {
+        self.asked.iter().map(|(_, what)| what)
+    }
+
+    /// Gives up the answers that are missing.
+    pub fn give_up(&mut self) -> impl Iterator<Item = Q> + use<Q> {
+        std::mem::take(&mut self.asked).into_iter().map(|(_, what)| what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(rooms: &[&str]) -> Gather<String> {
+        let ids = (1..).map(|n| MessageId::from_parts(n, 1));
+        let asked = ids.zip(rooms).map(|(id, room)| (id, (*room).to_owned())).collect();
+        Gather { due: Timestamp::UNIX_EPOCH, asked }
+    }
+
+    #[test]
+    fn it_waits_until_each_room_has_answered_that_is_not_held() {
+        let mut gather = asked(&["hippocampus", "scene", "energy"]);
+        let held = BTreeSet::from(["energy".to_owned()]);
+        gather.close_for("hippocampus");
+        assert!(gather.waits(&held));
+        gather.close(MessageId::from_parts(2, 1));
+        assert!(!gather.waits(&held) && !gather.is_whole(), "a held room is missing, and is not waited for");
+        assert_eq!(gather.missing().collect::<Vec<_>>(), ["energy"]);
+        assert!(gather.waits(&BTreeSet::new()));
+        assert_eq!(gather.give_up().collect::<Vec<_>>(), ["energy"]);
+        assert!(gather.is_whole());
+    }
+
+    #[test]
+    fn one_that_an_older_build_stored_waits_for_nobody() {
+        let read: Gather<String> = serde_json::from_str("{}").expect("defaults");
+        assert!(read.is_whole() && read.due == Timestamp::UNIX_EPOCH);
+        let gather = asked(&["scene"]);
+        let again: Gather<String> =
+            serde_json::from_value(serde_json::to_value(&gather).expect("plain")).expect("read");
+        assert_eq!(again, gather);
     }
 }

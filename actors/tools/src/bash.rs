@@ -1,13 +1,13 @@
 //! bash: a shell command, contained.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
 
 use super::blame::blamed;
-use super::code::needs_active;
+use super::code::{deadline, needs_active, writable};
 use super::contained::{ChildOutcome, ChildSpec, Ending, run};
 use super::{
     Access, EffectClass, ErrorKind, FollowUp, Hands, Mode, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolSpec,
@@ -76,13 +76,12 @@ fn execute(params: &Value, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOut
     if !cwd.is_dir() {
         return Err(ToolFailure::new(ErrorKind::NotFound, format!("cwd {} is no folder", cwd.display())));
     }
-    let asked = params["timeout_seconds"].as_u64().map(Duration::from_secs);
-    let deadline = asked.map_or(hands.deadline, |asked| asked.min(hands.deadline));
+    let deadline = deadline(params, hands);
     let spec = ChildSpec {
         program: bash()?.into(),
         args: ["--noprofile", "--norc", "-c", command].map(String::from).to_vec(),
         cwd,
-        writable: vec![hands.root()?.unwrap_or_else(|| PathBuf::from("/"))],
+        writable: writable(hands)?,
         stdin: Vec::new(),
         deadline,
         output_cap: hands.output_cap / 2,

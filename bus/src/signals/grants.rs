@@ -55,8 +55,6 @@ pub struct GrantShown {
 pub struct GrantsSurveyed {
     /// The oldest first.
     pub grants: Vec<GrantShown>,
-    /// What an earlier version kept, `tool/rule`: too wide, so it isn't honoured any more. It can be revoked by this name.
-    pub not_honoured: Vec<String>,
     /// So many can be held.
     pub most: usize,
     /// Why nothing was taken back.

@@ -1,6 +1,7 @@
 //! Questions that the introspection tools put to the rooms, and their answers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -92,10 +93,29 @@ pub struct ForeseeVerdict {
     pub params: Json,
 }
 
+/// What the gate makes of a call, in the order of severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Allow,
+    Ask,
+    Block,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Block => "block",
+        })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VerdictForeseen {
-    /// `allow`, `ask` or `block`, by the deterministic rules.
-    pub verdict: String,
+    /// By the deterministic rules.
+    pub verdict: Verdict,
     pub rule: String,
     pub category: String,
     pub reason: String,

@@ -9,9 +9,6 @@ use crate::signal;
 use crate::signal::Trust;
 use crate::units::{Confidence, Intensity, Novelty, Salience};
 
-/// The salience of everything that somebody outside says: fixed, so that no message can make itself important.
-pub const OUTSIDE_SALIENCE: f64 = 0.9;
-
 /// A message as a channel received it, on its way to the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inbound {
@@ -93,10 +90,7 @@ pub struct Percept {
     /// `comms:<channel>` for text, `speech` for what was heard.
     pub source: String,
     pub content: String,
-    pub salience: Salience,
     pub hard_override: Option<HardOverride>,
-    pub novelty: Option<Novelty>,
-    pub interests: Vec<String>,
     pub metadata: PerceptOrigin,
     pub trust: Trust,
     pub objects: Vec<String>,
@@ -124,10 +118,7 @@ impl Percept {
         Self {
             source: format!("comms:{channel}"),
             content,
-            salience: Salience::clamped(OUTSIDE_SALIENCE),
             hard_override: stop.then_some(HardOverride::HardStop),
-            novelty: None,
-            interests: Vec::new(),
             metadata: PerceptOrigin { channel: channel.into(), sender: sender.into(), provider_id: None },
             trust,
             objects: Vec::new(),

@@ -286,12 +286,10 @@ pub struct ExpectedEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportStats {}
 
-/// A room's counts; `available` is false for a room that isn't built yet, with the reason.
+/// A room's counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatsReported {
     pub region: String,
-    pub available: bool,
-    pub reason: Option<String>,
     pub counts: Json,
 }
 

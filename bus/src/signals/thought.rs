@@ -1,9 +1,11 @@
 //! What goes on between a percept and an intent.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::intent::Alternative;
+use super::intent::{Alternative, Refusal};
 use crate::hash::StableHash;
 use crate::ids::MessageId;
 use crate::signal;
@@ -67,8 +69,7 @@ pub struct Deliberate {
 pub struct Deed {
     pub tool: String,
     pub params: Json,
-    /// `done`, `failed`, `unknown`, `blocked` or `denied`.
-    pub status: String,
+    pub status: ActionStatus,
     /// Its output or its error, bounded.
     pub outcome: String,
 }
@@ -203,21 +204,116 @@ impl ModelReply {
     }
 }
 
+/// What came of an action. A word that this build doesn't know reads as unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", from = "String")]
+pub enum ActionStatus {
+    Done,
+    Failed,
+    /// It failed since what does it isn't there.
+    Unavailable,
+    /// A person may still allow it.
+    Asked,
+    Blocked,
+    Denied,
+    Stopped,
+    #[default]
+    Unknown,
+}
+
+impl ActionStatus {
+    const ALL: [Self; 8] = [
+        Self::Done,
+        Self::Failed,
+        Self::Unavailable,
+        Self::Asked,
+        Self::Blocked,
+        Self::Denied,
+        Self::Stopped,
+        Self::Unknown,
+    ];
+
+    /// By whether it went well.
+    pub fn ended(success: Option<bool>) -> Self {
+        match success {
+            Some(true) => Self::Done,
+            Some(false) => Self::Failed,
+            None => Self::Unknown,
+        }
+    }
+
+    /// Whether it went well; nothing where it wasn't tried, or that isn't known.
+    pub fn success(self) -> Option<bool> {
+        match self {
+            Self::Done => Some(true),
+            Self::Failed => Some(false),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Unavailable => "unavailable",
+            Self::Asked => "asked",
+            Self::Blocked => "blocked",
+            Self::Denied => "denied",
+            Self::Stopped => "stopped",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<&str> for ActionStatus {
+    fn from(word: &str) -> Self {
+        Self::ALL.into_iter().find(|status| status.as_str() == word).unwrap_or_default()
+    }
+}
+
+impl From<String> for ActionStatus {
+    fn from(word: String) -> Self {
+        word.as_str().into()
+    }
+}
+
+impl From<Refusal> for ActionStatus {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Asked => Self::Asked,
+            Refusal::Blocked => Self::Blocked,
+            Refusal::Stopped => Self::Stopped,
+            Refusal::Denied => Self::Denied,
+        }
+    }
+}
+
+impl PartialEq<&str> for ActionStatus {
+    fn eq(&self, word: &&str) -> bool {
+        self.as_str() == *word
+    }
+}
+
+impl fmt::Display for ActionStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// An action that was taken in a turn, as its answer lists it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActionSummary {
     pub id: MessageId,
     pub tool: String,
     pub params: Json,
-    /// `done`, `failed`, `asked`, `blocked`, `denied`, `stopped`, `unknown`.
-    pub status: String,
+    pub status: ActionStatus,
     pub reason: Option<String>,
 }
 
 impl ActionSummary {
     /// Waits for a person, who may still allow it when the turn is over.
     pub fn is_asked(&self) -> bool {
-        self.status == "asked"
+        self.status == ActionStatus::Asked
     }
 }
 
@@ -266,4 +362,19 @@ signal! {
 
 impl Query for SurveyTurns {
     type Answer = TurnsSurveyed;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_written_as_its_word_and_an_unknown_word_reads_as_unknown() {
+        for status in ActionStatus::ALL {
+            let written = serde_json::to_string(&status).expect("plain");
+            assert_eq!(written, format!("\"{status}\""));
+            assert_eq!(serde_json::from_str::<ActionStatus>(&written).expect("a status"), status);
+        }
+        assert_eq!(serde_json::from_str::<ActionStatus>("\"vanished\"").expect("read"), ActionStatus::Unknown);
+    }
 }

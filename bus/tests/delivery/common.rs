@@ -16,19 +16,13 @@ pub struct Command(pub u32);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame(pub u8, pub u32);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LogLine(pub u32);
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deed(pub u32);
 
 maxim_bus::signal! {
     Word: Perception, Lossless;
     Command: Anywhere, Lossless, Control;
-    LogLine: Anywhere, Recent(LOG_LINES);
     Deed: Action, Lossless;
 }
-
-/// Log lines that an inbox keeps.
-pub const LOG_LINES: usize = 3;
 
 impl Signal for Frame {
     const NAME: &'static str = "Frame";

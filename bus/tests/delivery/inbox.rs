@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use maxim_bus::{Epoch, Inbox, Lane, Lsn};
 
-use crate::common::{Bell, Command, Frame, LOG_LINES, LogLine, Word, delivery, inbox, read_all, said};
+use crate::common::{Bell, Command, Frame, Word, delivery, inbox, read_all, said};
 
 const READER: Epoch = Epoch(1);
 const NEXT: Epoch = Epoch(2);
@@ -151,15 +151,6 @@ fn the_newest_of_each_key_keeps_the_place_of_the_first() {
     assert_eq!(read_all(&inbox, READER), ["Frame(1, 12)", "Word(1)", "Frame(2, 20)"]);
     inbox.push(delivery(6, Frame(1, 13)));
     assert_eq!(read_all(&inbox, READER), ["Frame(1, 13)"], "a read one is not conflated with");
-}
-
-#[test]
-fn bounded_mail_drops_its_oldest_and_counts_it() {
-    let inbox = inbox();
-    (1..=10).for_each(|n| inbox.push(delivery(n, LogLine(n as u32))));
-    assert_eq!(inbox.counters().dropped, 10 - LOG_LINES as u64);
-    assert_eq!(inbox.counters().depth, LOG_LINES);
-    assert_eq!(read_all(&inbox, READER), ["LogLine(8)", "LogLine(9)", "LogLine(10)"]);
 }
 
 #[test]

@@ -3,14 +3,13 @@
 use maxim_bus::{Delivery, Epoch, Inbox, Lane};
 use proptest::prelude::*;
 
-use crate::common::{Command, Frame, LOG_LINES, LogLine, Word, delivery, said};
+use crate::common::{Command, Frame, Word, delivery, said};
 
 #[derive(Clone, Debug)]
 enum Act {
     Word,
     Command,
     Frame(u8),
-    LogLine,
     Take,
     Done,
     GiveBack(bool),
@@ -26,7 +25,6 @@ fn act() -> impl Strategy<Value = Act> {
         4 => Just(Act::Word),
         1 => Just(Act::Command),
         3 => (0u8..3).prop_map(Act::Frame),
-        3 => Just(Act::LogLine),
         6 => Just(Act::Take),
         4 => Just(Act::Done),
         1 => any::<bool>().prop_map(Act::GiveBack),
@@ -50,7 +48,6 @@ enum Kind {
     Control,
     Plain,
     Latest(u8),
-    Recent,
 }
 
 #[derive(Default)]
@@ -59,7 +56,6 @@ struct Naive {
     data: Vec<Mail>,
     leased: Option<Mail>,
     conflated: u64,
-    dropped: u64,
 }
 
 impl Naive {
@@ -75,20 +71,6 @@ impl Naive {
                 }
                 None => self.data.push(mail),
             },
-            Kind::Recent => {
-                self.data.push(mail);
-                let lines = self.data.iter().filter(|waiting| waiting.kind == Kind::Recent).count();
-                if lines > LOG_LINES {
-                    self.dropped += 1;
-                    // The lines move up: the oldest text goes, the places stay.
-                    let places: Vec<usize> =
-                        (0..self.data.len()).filter(|place| self.data[*place].kind == Kind::Recent).collect();
-                    for pair in places.windows(2) {
-                        self.data[pair[0]] = self.data[pair[1]].clone();
-                    }
-                    self.data.pop();
-                }
-            }
         }
     }
 
@@ -114,7 +96,7 @@ impl Naive {
         if mail.kind == Kind::Control {
             self.control.insert(0, mail);
         } else {
-            // What was taken once is neither conflated nor dropped any more.
+            // What was taken once is not conflated any more.
             self.data.insert(0, Mail { kind: Kind::Plain, ..mail });
         }
     }
@@ -147,7 +129,6 @@ proptest! {
                 Act::Word => push(delivery(0, Word(n)), Kind::Plain),
                 Act::Command => push(delivery(0, Command(n)), Kind::Control),
                 Act::Frame(key) => push(delivery(0, Frame(key, n)), Kind::Latest(key)),
-                Act::LogLine => push(delivery(0, LogLine(n)), Kind::Recent),
                 Act::Take => prop_assert_eq!(seen(inbox.take(epoch)), expected(naive.take())),
                 Act::Done => {
                     inbox.done(epoch);
@@ -177,7 +158,7 @@ proptest! {
             }
             let counters = inbox.counters();
             prop_assert_eq!(counters.depth, naive.control.len() + naive.data.len());
-            prop_assert_eq!((counters.conflated, counters.dropped), (naive.conflated, naive.dropped));
+            prop_assert_eq!(counters.conflated, naive.conflated);
         }
     }
 }

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maxim_actors::action::tools::{self, OwnFiles, RegistryError, ToolRegistry};
-use maxim_actors::deliberation::habit::GrammarError;
 use maxim_actors::effectors::body::{Body, DriverPlan};
 use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::effectors::text_encoder::EncoderSource;
 use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
 use maxim_actors::region::{Room, SupervisionSettings};
+use maxim_actors::speech::GrammarError;
 use maxim_actors::{action, deliberation, effectors, gate, learning, memory, perception, sleep};
 
 use super::{channels, tool_servers};

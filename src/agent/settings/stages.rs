@@ -16,9 +16,10 @@ use maxim_actors::action::outbox::OutboxSettings;
 use maxim_actors::action::tool_index::ToolIndexSettings;
 use maxim_actors::action::tools::contained::{Barriers, Network};
 use maxim_actors::action::tools::{self, EffectClass, Hands, ToolRegistry, ToolSpec};
-use maxim_actors::deliberation::habit::{ActingSettings, HabitSettings};
+use maxim_actors::deliberation::initiative::ActingSettings;
 use maxim_actors::deliberation::prefrontal_cortex::{PrefrontalSettings, acting_coach, stable_sections};
 use maxim_actors::deliberation::prompt::ToolShelf;
+use maxim_actors::deliberation::turns::TurnsSettings;
 use maxim_actors::effectors::body::{Body, BodyPlan, DriverPlan, NO_BODY};
 use maxim_actors::effectors::llm_worker::ModelSource;
 use maxim_actors::effectors::text_encoder::EncoderSource;
@@ -193,7 +194,7 @@ impl<'a> Facts<'a> {
         let steps = self.model.is_some().then_some(llm.steps);
         let acting = ActingSettings::from(&deliberation.habit);
         Ok(deliberation::Settings {
-            habit: HabitSettings::new(names, &self.registry, self.zone.clone(), steps, acting)?,
+            turns: TurnsSettings::new(names, &self.registry, self.zone.clone(), steps, acting)?,
             prefrontal: PrefrontalSettings {
                 model: self.model.is_some(),
                 timeout: llm.timeout.signed(),

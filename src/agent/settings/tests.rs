@@ -74,12 +74,12 @@ fn what_is_configured_reaches_its_room() {
     assert_eq!(CaptureLaw::from(&other.memory.sections.memory), capture);
     assert_eq!(other.perception.gateway.text_max, 2048);
     assert_eq!(other.gate.fear.law.forgiveness_half_life.signed(), SignedDuration::from_mins(9));
-    let deliberation::Settings { habit, prefrontal } = &other.deliberation;
+    let deliberation::Settings { turns, prefrontal } = &other.deliberation;
     let energy = &other.perception.energy;
     assert_eq!((prefrontal.cycles, prefrontal.tick), (5, SignedDuration::from_secs(7)));
     let PrefrontalSettings { budget, context_tokens, .. } = *prefrontal;
     assert_eq!((context_tokens, energy.tokens_per_session), (2048, 12));
-    assert_eq!((prefrontal.reply_tokens, habit.steps), (100, 6));
+    assert_eq!((prefrontal.reply_tokens, turns.steps), (100, 6));
     let money = MoneyLimits { per_hour: 3.0, per_day: 4.0, per_session: 5.0 };
     let limits = Budget { tokens_per_hour: 10, tokens_per_day: 11, tokens_per_session: 12, money };
     assert_eq!((budget, energy.money), (limits, money));

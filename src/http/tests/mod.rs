@@ -411,7 +411,6 @@ async fn memory_is_taken_in_asked_and_counted() {
         "maxim_inbox_high_water{region=\"gateway\"}",
         "maxim_inbox_oldest_seconds{region=\"gateway\"}",
         "maxim_inbox_conflated_total{region=\"scene\"}",
-        "maxim_inbox_dropped_total{region=\"gateway\"}",
         "maxim_commit_seconds_bucket",
         "maxim_memory_records{layer=\"hippocampus\"} 2",
         "maxim_dead_letters_total{region=\"habit\"} 0",

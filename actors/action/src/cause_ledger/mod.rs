@@ -33,7 +33,7 @@ use redacting::{LOOKED_THROUGH, Redaction, redact};
 
 use maxim_gate::ClearedIntent;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// How the ledger is set up.
 #[derive(Clone, Debug)]
@@ -158,10 +158,6 @@ impl Region for CauseLedger {
     const STAGE: Stage = Stage::Action;
     type Event = LedgerEvent;
     type Settings = LedgerSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: LedgerEvent) {
         match event {

@@ -2,6 +2,7 @@
 
 mod affordances;
 mod narrative;
+mod questions;
 pub mod region;
 mod stats;
 mod times;

@@ -1,44 +1,19 @@
 //! What thinking and examining give in a simulation: what memory says of a thought, and what was seen and said of a thing
 //! lately or is remembered of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use maxim_bus::MessageId;
-use maxim_bus::clock::Reckoned;
-use maxim_bus::rooms;
-use maxim_bus::signals::recall::{EpisodeFilter, Inquiry, RecallEpisodes, RecalledEpisode, Via};
-use maxim_bus::signals::scene::{SceneSurveyed, SceneThing, SurveyScene};
-use maxim_bus::signals::working_memory::{EntryKind, SurveyWorkingMemory, WorkingEntry};
+use maxim_bus::signals::recall::{RecalledEpisode, Via};
+use maxim_bus::signals::scene::{SceneSurveyed, SceneThing};
+use maxim_bus::signals::working_memory::WorkingEntry;
 use serde_json::{Value as Json, json};
 
+use super::IntrospectorSettings;
 use super::affordances::meaning;
-use super::{Introspector, IntrospectorSettings};
-use maxim_region::Pulse;
 use maxim_tools::narrative::{EXAMINE, NOTHING_NOTABLE, THINK};
 
 /// Memories and newest percepts that are told.
 const TOLD: usize = 3;
-/// Memories that are looked through: some are but questions and commands.
-const LOOKED_THROUGH: usize = 10;
-
-/// Asks the rooms that know; which questions are out.
-pub(super) fn questions(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> BTreeMap<MessageId, String> {
-    let subject = &inquiry.params[if inquiry.tool == THINK { "thought" } else { "target" }];
-    let (query, expand) = (subject.as_str().map(str::to_owned), inquiry.tool == THINK);
-    let filter = EpisodeFilter { query, expand, limit: LOOKED_THROUGH, ..EpisodeFilter::default() };
-    let until = Some(pulse.now().later(pulse.settings().deadline));
-    let memories = RecallEpisodes { filter, except: inquiry.turn, thought: true, waits: true, until };
-    let mut questions = BTreeMap::from([(pulse.ask(rooms::HIPPOCAMPUS, memories), "hippocampus".to_owned())]);
-    if inquiry.tool != THINK {
-        let scene = SurveyScene { top_n: usize::MAX, include_attention: true };
-        questions.insert(pulse.ask(rooms::SCENE, scene), "scene".into());
-        let kinds = vec![EntryKind::Percept, EntryKind::Conversation];
-        let mind = SurveyWorkingMemory { kinds, turn: inquiry.turn, ..SurveyWorkingMemory::default() };
-        questions.insert(pulse.ask(rooms::WORKING_MEMORY, mind), "working_memory".into());
-    }
-    questions
-}
-
 /// What memory says; none for other tools.
 pub(super) fn remembered(
     tool: &str,

@@ -23,8 +23,8 @@ use maxim_bus::signals::introspection::{
 use maxim_bus::signals::numbers::{Calculate, Calculated};
 use maxim_bus::signals::powers::ModeLowered;
 use maxim_bus::signals::recall::{
-    DescribeTime, EpisodeFilter, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes,
-    RecallEpisodes, ReportStats, StatsReported, TimeDescribed,
+    DescribeTime, EpisodesRecalled, Inquiry, InquiryAnswered, OutcomesPredicted, PredictOutcomes, RecallEpisodes,
+    ReportStats, StatsReported, TimeDescribed,
 };
 use maxim_bus::signals::scene::{SceneSurveyed, SurveyScene};
 use maxim_bus::signals::similarity::{FindSimilar, Similar, SimilarFound};
@@ -33,14 +33,12 @@ use maxim_bus::{MessageId, Name, RegionName, Stage, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, Value as Json, json};
 
+use super::questions::{self, bounded, found_at_most};
 use super::{affordances, narrative, stats, times};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Gather, Hears, Pulse, Region};
 use maxim_tools::ToolRegistry;
-use maxim_tools::narrative::{EXAMINE, THINK};
-
-/// The part of a question that looks for rhythms.
-const RHYTHMS: &str = "suprachiasmatic_nucleus (rhythms)";
+use maxim_tools::narrative::EXAMINE;
 
 /// How the introspector is set up.
 #[derive(Clone, Debug)]
@@ -74,9 +72,9 @@ pub struct Open {
     params: Json,
     turn: Option<MessageId>,
     correlation: MessageId,
-    due: Timestamp,
-    /// Questions that are out, with the room that was asked.
-    waiting: BTreeMap<MessageId, String>,
+    /// By the room that was asked.
+    #[serde(default)]
+    gather: Gather<String>,
     reports: BTreeMap<String, Json>,
 }
 
@@ -136,10 +134,6 @@ impl Region for Introspector {
     type Event = IntrospectorEvent;
     type Settings = IntrospectorSettings;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: IntrospectorEvent) {
         match event {
             IntrospectorEvent::Opened { inquiry, open } => {
@@ -147,7 +141,7 @@ impl Region for Introspector {
             }
             IntrospectorEvent::Reported { inquiry, question, room, report } => {
                 if let Some(open) = self.open.get_mut(&inquiry) {
-                    open.waiting.remove(&question);
+                    open.gather.close(question);
                     open.reports.insert(room, report);
                 }
             }
@@ -159,20 +153,20 @@ impl Region for Introspector {
     }
 
     fn next_deadline(&self, _settings: &IntrospectorSettings) -> Option<Timestamp> {
-        self.open.values().map(|open| open.due).min()
+        self.open.values().map(|open| open.gather.due).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
-        for (inquiry, open) in self.open.iter().filter(|(_, open)| open.due <= now) {
+        for (inquiry, open) in self.open.iter().filter(|(_, open)| open.gather.due <= now) {
             if let Some(known) = affordances::known(&open.tool, &open.params, None, self.lowered, pulse.settings()) {
                 self.answer(*inquiry, open, known, None, pulse);
             } else if open.reports.is_empty() {
-                let rooms: Vec<&str> = open.waiting.values().map(String::as_str).collect();
+                let rooms: Vec<&str> = open.gather.missing().map(String::as_str).collect();
                 let error = format!("{} did not answer in time", rooms.join(", "));
                 self.answer(*inquiry, open, Json::Null, Some(error), pulse);
             } else {
-                let output = compose(open, open.reports.clone());
+                let output = compose(open, &open.gather, open.reports.clone());
                 self.answer(*inquiry, open, output, None, pulse);
             }
         }
@@ -198,37 +192,44 @@ impl Introspector {
         };
     }
 
-    /// The inquiry whose question this input answers.
+    /// The inquiry whose question this input answers, and the question.
     fn asked(&self, pulse: &Pulse<'_, Self>) -> Option<(MessageId, MessageId, &Open)> {
-        let question = pulse.cause()?.cause?;
-        let (inquiry, open) = self.open.iter().find(|(_, open)| open.waiting.contains_key(&question))?;
-        Some((*inquiry, question, open))
+        self.open.iter().find_map(|(inquiry, open)| Some((*inquiry, open.gather.answered(pulse)?, open)))
     }
 
-    fn reported(&self, room: &str, report: Json, pulse: &mut Pulse<'_, Self>) {
+    /// Takes in what the room that was asked reports.
+    fn reported(&self, report: Json, pulse: &mut Pulse<'_, Self>) {
         let Some((inquiry, question, open)) = self.asked(pulse) else { return };
-        if open.waiting.len() > 1 {
-            pulse.keep(IntrospectorEvent::Reported { inquiry, question, room: room.into(), report });
+        let mut gather = open.gather.clone();
+        let Some(room) = gather.take(pulse) else { return };
+        if !gather.is_whole() {
+            pulse.keep(IntrospectorEvent::Reported { inquiry, question, room, report });
             return;
         }
         let mut reports = open.reports.clone();
-        reports.insert(room.into(), report);
-        let output = compose(open, reports);
+        reports.insert(room, report);
+        let output = compose(open, &gather, reports);
         self.answer(inquiry, open, output, None, pulse);
+    }
+
+    /// The room that was asked can't answer.
+    fn failed(&self, why: String, pulse: &mut Pulse<'_, Self>) {
+        if let Some((inquiry, _, open)) = self.asked(pulse) {
+            self.answer(inquiry, open, Json::Null, Some(why), pulse);
+        }
     }
 }
 
 /// What the tool gives.
-fn compose(open: &Open, mut reports: BTreeMap<String, Json>) -> Json {
+fn compose(open: &Open, gather: &Gather<String>, mut reports: BTreeMap<String, Json>) -> Json {
     if open.tool == "system_stats" {
-        let missing = open.waiting.values().filter(|room| !reports.contains_key(*room)).cloned().collect();
-        return stats::summed(reports, missing);
+        return stats::summed(reports, gather.missing().cloned().collect());
     }
-    if reports.len() < 2 && open.waiting.len() < 2 {
+    if reports.len() < 2 && gather.missing().count() < 2 {
         return reports.pop_first().map_or(Json::Null, |(_, report)| report);
     }
     // Several rooms know a part each: their reports are one object, and what is missing is named.
-    let missing: Vec<&String> = open.waiting.values().filter(|room| !reports.contains_key(*room)).collect();
+    let missing: Vec<&String> = gather.missing().collect();
     let mut whole = json!({});
     if let Value::Object(fields) = &mut whole {
         for report in reports.values() {
@@ -255,146 +256,19 @@ impl Hears<Inquiry> for Introspector {
             params: checked.clone().unwrap_or(given),
             turn: inquiry.turn,
             correlation: cause.correlation,
-            due: pulse.now().later(pulse.settings().deadline),
-            waiting: BTreeMap::new(),
+            gather: Gather::until(pulse.now().later(pulse.settings().deadline)),
             reports: BTreeMap::new(),
         };
         let inquiry = &Inquiry { params: open.params.clone(), ..inquiry.clone() };
-        let question = match checked.and_then(|_| ask(inquiry, pulse)) {
-            Ok(questions) => questions,
+        open.gather = match checked.and_then(|_| questions::ask(inquiry, open.gather.due, pulse)) {
+            Ok(gather) => gather,
             Err(why) => {
                 self.answer(cause.id, &open, Json::Null, Some(why), pulse);
                 return;
             }
         };
-        open.waiting = question;
         pulse.keep(IntrospectorEvent::Opened { inquiry: cause.id, open });
     }
-}
-
-/// Most results of a tool that the agent calls; batch doors may ask for more.
-const MOST: u64 = 20;
-
-/// Results when nobody says how many.
-const LIMIT: u64 = 5;
-
-fn found_at_most(params: &Json) -> usize {
-    let limit = params.get("limit").and_then(Json::as_u64).filter(|limit| *limit > 0);
-    usize::try_from(limit.unwrap_or(LIMIT)).unwrap_or(usize::MAX)
-}
-
-/// The parameters, with no higher limit than the agent may have.
-fn bounded(inquiry: &Inquiry) -> Json {
-    let mut params = inquiry.params.clone();
-    if let (Some(limit), Some(_)) = (params.get("limit").and_then(Json::as_u64), inquiry.turn) {
-        params["limit"] = limit.clamp(1, MOST).into();
-    }
-    params
-}
-
-/// Asks the rooms that know; which questions are out.
-fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMap<MessageId, String>, String> {
-    let bad = |error: serde_json::Error| format!("{}: {error}", inquiry.tool);
-    let params = times::read(inquiry, &pulse.settings().zone)?;
-    let (room, question) = match inquiry.tool.as_str() {
-        "memory_recall" => {
-            let filter: EpisodeFilter = serde_json::from_value(params).map_err(bad)?;
-            let (except, until) = (inquiry.turn, Some(pulse.now().later(pulse.settings().deadline)));
-            (
-                "hippocampus",
-                pulse.ask(rooms::HIPPOCAMPUS, RecallEpisodes { filter, except, thought: false, waits: true, until }),
-            )
-        }
-        "similarity_search" => {
-            let mut query: FindSimilar = serde_json::from_value(params).map_err(bad)?;
-            // The turn that asks is like its own words; it is left out of the answer.
-            query.limit = found_at_most(&inquiry.params) + usize::from(inquiry.turn.is_some());
-            ("entorhinal_cortex", pulse.ask(rooms::ENTORHINAL_CORTEX, query))
-        }
-        "predict_outcome" => {
-            let text = |field: &str| inquiry.params.get(field).and_then(Json::as_str).map(str::to_owned);
-            let tool_name = text("tool_name").ok_or("predict_outcome: tool_name is missing")?;
-            let all = inquiry.params.get("include_all_outcomes").and_then(Json::as_bool).unwrap_or(false);
-            let params = inquiry.params.get("params").cloned().unwrap_or(Json::Null);
-            let context = json!({ "words": text("context") });
-            let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: all };
-            ("nucleus_accumbens", pulse.ask(rooms::NUCLEUS_ACCUMBENS, query))
-        }
-        "temporal_patterns" => {
-            let query = times::question(&params);
-            let limit = query.limit;
-            let described = pulse.ask(rooms::SUPRACHIASMATIC_NUCLEUS, query);
-            if times::flag(&inquiry.params, "discover_rhythms") {
-                let rhythms = pulse.ask(rooms::SUPRACHIASMATIC_NUCLEUS, DiscoverRhythms { limit });
-                return Ok(BTreeMap::from([(described, "suprachiasmatic_nucleus".into()), (rhythms, RHYTHMS.into())]));
-            }
-            ("suprachiasmatic_nucleus", described)
-        }
-        "scene_summary" => {
-            let top_n = inquiry.params.get("top_n").and_then(Json::as_u64).map_or(5, |n| n.clamp(1, MOST) as usize);
-            let include_attention = inquiry.params.get("include_attention").and_then(Json::as_bool).unwrap_or(false);
-            ("scene", pulse.ask(rooms::SCENE, SurveyScene { top_n, include_attention }))
-        }
-        "sense_presence" | "discover_tools" => {
-            ("scene", pulse.ask(rooms::SCENE, SurveyScene { top_n: MOST as usize, include_attention: true }))
-        }
-        "sense" => {
-            let entity = inquiry.params.get("entity").and_then(Json::as_str).unwrap_or_default();
-            if affordances::is_oneself(entity, pulse.settings()) {
-                let energy = pulse.ask(rooms::ENERGY, ReportEnergy { window_seconds: 3_600 });
-                let pain = pulse.ask(rooms::PAIN_DETECTOR, ReportPain { about: None, limit: 5 });
-                return Ok(BTreeMap::from([(energy, "energy".into()), (pain, "pain_detector".into())]));
-            }
-            ("scene", pulse.ask(rooms::SCENE, SurveyScene { top_n: usize::MAX, include_attention: true }))
-        }
-        "causal_links" => {
-            let wanted: ListLinks = serde_json::from_value(params).map_err(bad)?;
-            ("nucleus_accumbens", pulse.ask(rooms::NUCLEUS_ACCUMBENS, wanted))
-        }
-        "pain_history" => {
-            let about = inquiry.params.get("check_action").and_then(Json::as_str).map(str::to_owned);
-            let limit = inquiry.params.get("limit").and_then(Json::as_u64).map_or(5, |limit| limit as usize);
-            let pain = pulse.ask(rooms::PAIN_DETECTOR, ReportPain { about: about.clone(), limit });
-            let mut questions = BTreeMap::from([(pain, "pain_detector".to_owned())]);
-            if let Some(tool) = about {
-                let given = inquiry.params.get("action_params").cloned();
-                let params = given.clone().unwrap_or_else(|| json!({}));
-                let verdict = ForeseeVerdict { tool: tool.clone(), params };
-                questions.insert(pulse.ask(rooms::FEAR_AGENT, verdict), "fear_agent".into());
-                let (params, context) = (given.unwrap_or(Json::Null), json!({}));
-                let expect = PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false };
-                questions.insert(pulse.ask(rooms::NUCLEUS_ACCUMBENS, expect), "nucleus_accumbens".into());
-            }
-            return Ok(questions);
-        }
-        "math" => {
-            let request = inquiry.params.clone();
-            ("angular_gyrus", pulse.ask(rooms::ANGULAR_GYRUS, Calculate { request }))
-        }
-        "concept_query" => {
-            let asked: FindConcepts = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
-            ("anterior_temporal_lobe", pulse.ask(rooms::ANTERIOR_TEMPORAL_LOBE, asked))
-        }
-        "memory_associated" => {
-            let asked: RecallAssociated = serde_json::from_value(inquiry.params.clone()).map_err(bad)?;
-            ("cross_layer_graph", pulse.ask(rooms::CROSS_LAYER_GRAPH, asked))
-        }
-        "energy_status" => {
-            let window = inquiry.params.get("window_seconds").and_then(Json::as_u64).unwrap_or(3_600);
-            ("energy", pulse.ask(rooms::ENERGY, ReportEnergy { window_seconds: window.clamp(1, 86_400) }))
-        }
-        "system_stats" => {
-            let rooms = pulse.settings().rooms.clone();
-            let vitals = (pulse.ask(stats::VITALS, SenseVitals {}), stats::VITALS.to_owned());
-            let asked = rooms.into_iter().map(|room| (pulse.ask(room, ReportStats {}), room.to_owned()));
-            return Ok(asked.chain([vitals]).collect());
-        }
-        THINK | EXAMINE if pulse.settings().tools.get(&inquiry.tool).is_some() => {
-            return Ok(narrative::questions(inquiry, pulse));
-        }
-        other => return Err(format!("{other} is no introspection tool that is built")),
-    };
-    Ok(BTreeMap::from([(question, room.to_owned())]))
 }
 
 impl Hears<ModeLowered> for Introspector {
@@ -411,21 +285,20 @@ impl Hears<EpisodesRecalled> for Introspector {
                 Some(counted) => json!({ "results": answer.episodes, "counted": counted }),
                 None => json!({ "results": answer.episodes }),
             });
-        self.reported("hippocampus", report, pulse);
+        self.reported(report, pulse);
     }
 }
 
 impl Hears<SimilarFound> for Introspector {
     fn hear(&self, answer: &SimilarFound, pulse: &mut Pulse<'_, Self>) {
-        if let (Some(problem), Some((inquiry, _, open))) = (&answer.problem, self.asked(pulse)) {
-            self.answer(inquiry, open, Json::Null, Some(format!("{}: {problem}", open.tool)), pulse);
-            return;
-        }
         let Some((_, _, open)) = self.asked(pulse) else { return };
+        if let Some(problem) = &answer.problem {
+            return self.failed(format!("{}: {problem}", open.tool), pulse);
+        }
         let own = open.turn.map(|turn| turn.to_string());
         let others = answer.results.iter().filter(|found| Some(&found.id) != own.as_ref());
         let results: Vec<&Similar> = others.take(found_at_most(&open.params)).collect();
-        self.reported("entorhinal_cortex", json!({ "results": results }), pulse);
+        self.reported(json!({ "results": results }), pulse);
     }
 }
 
@@ -433,14 +306,14 @@ impl Hears<OutcomesPredicted> for Introspector {
     fn hear(&self, answer: &OutcomesPredicted, pulse: &mut Pulse<'_, Self>) {
         let is_part = self.asked(pulse).is_some_and(|(_, _, open)| open.tool == "pain_history");
         let report = if is_part { json!({ "expected": answer }) } else { json!(answer) };
-        self.reported("nucleus_accumbens", report, pulse);
+        self.reported(report, pulse);
     }
 }
 
 impl Hears<LinksListed> for Introspector {
     fn hear(&self, answer: &LinksListed, pulse: &mut Pulse<'_, Self>) {
         let LinksListed { links, found } = answer;
-        self.reported("nucleus_accumbens", json!({ "results": links, "found": found }), pulse);
+        self.reported(json!({ "results": links, "found": found }), pulse);
     }
 }
 
@@ -453,7 +326,7 @@ impl Hears<SceneSurveyed> for Introspector {
             tool => affordances::known(tool, &open.params, Some(answer), self.lowered, pulse.settings())
                 .unwrap_or_else(|| json!(answer)),
         };
-        self.reported("scene", report, pulse);
+        self.reported(report, pulse);
     }
 }
 
@@ -461,19 +334,19 @@ impl Hears<WorkingMemorySurveyed> for Introspector {
     fn hear(&self, answer: &WorkingMemorySurveyed, pulse: &mut Pulse<'_, Self>) {
         let Some((_, _, open)) = self.asked(pulse) else { return };
         let report = narrative::lately(&open.params, &answer.entries, pulse.settings());
-        self.reported("working_memory", report, pulse);
+        self.reported(report, pulse);
     }
 }
 
 impl Hears<PainReported> for Introspector {
     fn hear(&self, answer: &PainReported, pulse: &mut Pulse<'_, Self>) {
-        self.reported("pain_detector", json!(answer), pulse);
+        self.reported(json!(answer), pulse);
     }
 }
 
 impl Hears<VerdictForeseen> for Introspector {
     fn hear(&self, answer: &VerdictForeseen, pulse: &mut Pulse<'_, Self>) {
-        self.reported("fear_agent", json!({ "fear": answer }), pulse);
+        self.reported(json!({ "fear": answer }), pulse);
     }
 }
 
@@ -481,65 +354,57 @@ impl Hears<RhythmsDiscovered> for Introspector {
     fn hear(&self, answer: &RhythmsDiscovered, pulse: &mut Pulse<'_, Self>) {
         let RhythmsDiscovered { rhythms, events, since } = answer;
         let report = json!({ "rhythms": rhythms, "rhythm_events": events, "rhythm_since": since });
-        self.reported(RHYTHMS, report, pulse);
+        self.reported(report, pulse);
     }
 }
 
 impl Hears<TimeDescribed> for Introspector {
     fn hear(&self, answer: &TimeDescribed, pulse: &mut Pulse<'_, Self>) {
-        self.reported("suprachiasmatic_nucleus", times::report(answer), pulse);
+        self.reported(times::report(answer), pulse);
     }
 }
 
 impl Hears<Calculated> for Introspector {
     fn hear(&self, answer: &Calculated, pulse: &mut Pulse<'_, Self>) {
-        let Some(why) = &answer.error else { return self.reported("angular_gyrus", answer.output.clone(), pulse) };
-        let Some((inquiry, _, open)) = self.asked(pulse) else { return };
-        self.answer(inquiry, open, Json::Null, Some(why.clone()), pulse);
+        let Some(why) = &answer.error else { return self.reported(answer.output.clone(), pulse) };
+        self.failed(why.clone(), pulse);
     }
 }
 
 impl Hears<ConceptsFound> for Introspector {
     fn hear(&self, answer: &ConceptsFound, pulse: &mut Pulse<'_, Self>) {
         let Some(why) = &answer.error else {
-            return self.reported("anterior_temporal_lobe", json!({ "results": answer.concepts }), pulse);
+            return self.reported(json!({ "results": answer.concepts }), pulse);
         };
-        let Some((inquiry, _, open)) = self.asked(pulse) else { return };
-        self.answer(inquiry, open, Json::Null, Some(format!("concept_query: {why}")), pulse);
+        self.failed(format!("concept_query: {why}"), pulse);
     }
 }
 
 impl Hears<AssociatedRecalled> for Introspector {
     fn hear(&self, answer: &AssociatedRecalled, pulse: &mut Pulse<'_, Self>) {
         let AssociatedRecalled { episodes, concepts, others, missing, problem } = answer;
-        if let (Some(problem), Some((inquiry, _, open))) = (problem, self.asked(pulse)) {
-            self.answer(inquiry, open, Json::Null, Some(format!("{}: {problem}", open.tool)), pulse);
-            return;
+        if let Some(problem) = problem {
+            return self.failed(format!("memory_associated: {problem}"), pulse);
         }
         let report = json!({ "results": episodes, "concepts": concepts, "others": others, "missing": missing });
-        self.reported("cross_layer_graph", report, pulse);
+        self.reported(report, pulse);
     }
 }
 
 impl Hears<EnergyReported> for Introspector {
     fn hear(&self, answer: &EnergyReported, pulse: &mut Pulse<'_, Self>) {
-        self.reported("energy", answer.report.clone(), pulse);
+        self.reported(answer.report.clone(), pulse);
     }
 }
 
 impl Hears<VitalsSensed> for Introspector {
     fn hear(&self, sensed: &VitalsSensed, pulse: &mut Pulse<'_, Self>) {
-        self.reported(stats::VITALS, stats::health(sensed), pulse);
+        self.reported(stats::health(sensed), pulse);
     }
 }
 
 impl Hears<StatsReported> for Introspector {
     fn hear(&self, answer: &StatsReported, pulse: &mut Pulse<'_, Self>) {
-        let report = if answer.available {
-            answer.counts.clone()
-        } else {
-            json!({ "available": false, "reason": answer.reason, "counts": answer.counts })
-        };
-        self.reported(&answer.region, report, pulse);
+        self.reported(answer.counts.clone(), pulse);
     }
 }

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use super::law::pause;
 use super::model::{Correspondent, Counts, ENTRIES, KEPT, OPEN, OutboxEvent, OutboxSettings, Sent, Slot, TURNS};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 use maxim_tools::messaging::MaySend;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -56,10 +56,6 @@ impl Region for Outbox {
     const STAGE: Stage = Stage::Action;
     type Event = OutboxEvent;
     type Settings = OutboxSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: OutboxEvent) {
         match event {
@@ -487,6 +483,6 @@ impl Hears<ReportStats> for Outbox {
             "unsaid": self.counts.unsaid,
             "overflowed": self.counts.overflowed,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

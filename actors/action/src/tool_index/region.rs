@@ -26,7 +26,7 @@ use super::{Learned, Sampled, ToolIndex, ToolText};
 use maxim_bus::rooms::RESPOND;
 use maxim_language::{Encoder, estimated_tokens};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, RecordView, Region, source_hashes};
+use maxim_region::{Hears, Pulse, RecordView, Region, source_hashes};
 
 /// Goals of open turns at most; the oldest leave.
 const MOST_OPEN: usize = 64;
@@ -76,10 +76,6 @@ impl Region for ToolIndexRoom {
     const STAGE: Stage = Stage::Action;
     type Event = ToolIndexEvent;
     type Settings = ToolIndexSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: ToolIndexEvent) {
         match event {
@@ -222,7 +218,7 @@ impl Hears<RankTools> for ToolIndexRoom {
 impl Hears<ReportStats> for ToolIndexRoom {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "successes": self.successes });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

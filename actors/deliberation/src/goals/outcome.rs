@@ -1,7 +1,7 @@
 //! How the pursuit of a goal ended, told by what was done in its turn.
 
 use maxim_bus::MessageId;
-use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
+use maxim_bus::signals::thought::{ActionStatus, ActionSummary, TurnEnded};
 
 use maxim_bus::rooms::RESPOND;
 
@@ -19,7 +19,7 @@ impl Outcome {
     /// nothing was understood.
     pub(super) fn of(ended: &TurnEnded) -> Self {
         let deeds = || ended.actions.iter().filter(|action| action.tool != RESPOND);
-        if let Some(asked) = deeds().find(|action| action.status == "asked") {
+        if let Some(asked) = deeds().find(|action| action.is_asked()) {
             return Self::Waits(asked.id, format!("a person is asked about {}", asked.tool));
         }
         let words = |action: &ActionSummary| {
@@ -27,8 +27,8 @@ impl Outcome {
             format!("{} {}{why}", action.tool, action.status)
         };
         match deeds().next_back() {
-            Some(last) if last.status == "done" => {
-                let done = deeds().filter(|action| action.status == "done").count();
+            Some(last) if last.status == ActionStatus::Done => {
+                let done = deeds().filter(|action| action.status == ActionStatus::Done).count();
                 Self::Done(format!("{done} of {} actions done", deeds().count()))
             }
             Some(last) => Self::Failed(words(last)),

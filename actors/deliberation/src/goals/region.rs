@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::agenda::{Agenda, Moves, Pause};
 use super::outcome::Outcome;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// The channel of what nobody is told.
 const NOBODY: &str = "none";
@@ -64,10 +64,6 @@ impl Region for Goals {
     const STAGE: Stage = Stage::Deliberation;
     type Event = GoalsEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: GoalsEvent) {
         match event {
@@ -285,6 +281,6 @@ impl Hears<ReportStats> for Goals {
             "suspended": self.agenda.suspended().len(),
             "proposed": self.agenda.proposed(),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -21,6 +21,7 @@ use super::transcript::Exchange;
 use super::window::Window;
 use crate::prompt::{Off, Section, ToolShelf};
 use maxim_language::{Budget, Cost, Price, TokenCounter};
+use maxim_region::Gather;
 
 /// How deliberation is set up.
 #[derive(Clone, Debug)]
@@ -150,11 +151,9 @@ pub(super) struct Pending {
 pub(super) enum Phase {
     /// Tools to be ranked, what is on the mind, and what the agent may.
     Preparing {
-        ranked: bool,
-        surveyed: bool,
-        /// What the agent may was told.
+        /// By the room that was asked.
         #[serde(default)]
-        allowed: bool,
+        gather: Gather<String>,
         head: Option<WorkingEntry>,
     },
     /// The model, with a prompt of so many tokens by our estimate.
@@ -200,7 +199,7 @@ impl Pending {
         Self {
             wish: wish.clone(),
             trust,
-            phase: Phase::Preparing { ranked: false, surveyed: false, allowed: false, head: None },
+            phase: Phase::Preparing { gather: Gather::default(), head: None },
             attempt: 0,
             retried: false,
             cycle: 1,

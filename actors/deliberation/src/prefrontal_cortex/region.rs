@@ -38,7 +38,7 @@ use super::window::Window;
 use maxim_bus::rooms::RESPOND;
 use maxim_language::{Cost, Spent};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Gather, Hears, Pulse, Region};
 
 /// Failures in a row that open the circuit.
 const FAILURES: u32 = 3;
@@ -80,7 +80,6 @@ pub struct PrefrontalCortex {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum PrefrontalEvent {
     /// The turn waits for tools or for memory.
-    #[serde(alias = "Retried")]
     Asked {
         turn: MessageId,
         due: Timestamp,
@@ -185,10 +184,6 @@ impl Region for PrefrontalCortex {
     const STAGE: Stage = Stage::Deliberation;
     type Event = PrefrontalEvent;
     type Settings = PrefrontalSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PrefrontalEvent) {
         match event {
@@ -325,9 +320,10 @@ impl PrefrontalCortex {
     /// Tools and mind are known, as far as they answered: is it worth a thought?
     fn weigh(&self, mut pending: Pending, pulse: &mut Pulse<'_, Self>) {
         let turn = pending.wish.turn;
-        let Phase::Preparing { head, surveyed, allowed, .. } = &pending.phase else { return };
-        let silent = [(*surveyed, WORKING_MEMORY), (*allowed, AUTONOMY)].into_iter().filter(|(told, _)| !told);
-        pending.context.missing.extend(silent.map(|(_, room)| room.to_owned()));
+        let Phase::Preparing { head, gather } = &pending.phase else { return };
+        // Without a ranking all tools are shown, so nothing is missing.
+        let silent = gather.missing().filter(|room| *room != TOOL_INDEX);
+        pending.context.missing.extend(silent.cloned());
         if !pending.wish.done.is_empty() {
             return self.ask(pending, None, pulse);
         }
@@ -345,22 +341,24 @@ impl PrefrontalCortex {
         self.ask(pending, None, pulse);
     }
 
-    /// Goes on once everything that the turn waits for has answered.
-    fn prepared(&self, pending: Pending, pulse: &mut Pulse<'_, Self>) {
-        match pending.phase {
-            Phase::Preparing { ranked: true, surveyed: true, allowed: true, .. } => self.weigh(pending, pulse),
-            _ => pulse.put(record_key(pending.wish.turn), &pending),
+    /// Goes on once every room that the turn waits for has answered.
+    fn prepared(&self, mut pending: Pending, room: RegionName, pulse: &mut Pulse<'_, Self>) {
+        let Phase::Preparing { gather, .. } = &mut pending.phase else { return }; // it came after the deadline
+        gather.close_for(room);
+        if gather.is_whole() {
+            self.weigh(pending, pulse);
+        } else {
+            pulse.put(record_key(pending.wish.turn), &pending);
         }
     }
 
     /// What a room answered to a thought.
     fn reminded(&self, answer: Answer, pulse: &mut Pulse<'_, Self>) {
-        let Some(question) = pulse.cause().and_then(|cause| cause.cause) else { return };
         let turn = pulse.turn();
         let Some(mut pending) = self.pending(turn, pulse) else { return };
         // It may come after the deadline, when the next cycle is under way.
         let Phase::Reminding(reminded) = &mut pending.phase else { return };
-        if !reminded.take(question, answer) {
+        if !reminded.take(answer, pulse) {
             return;
         }
         if reminded.is_whole() {
@@ -383,23 +381,25 @@ impl Hears<Deliberate> for PrefrontalCortex {
             return self.refuse(turn, refused, pulse);
         }
         let window = self.window.not_below(&pulse.settings().counter);
-        pulse.put(record_key(turn), &Pending::new(wish, trust, window, self.around.clone()));
-        pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now().later(pulse.settings().recall * PREPARING) });
-        pulse.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() });
+        let due = pulse.now().later(pulse.settings().recall * PREPARING);
+        let mut gather = Gather::until(due);
+        gather.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() }, pulse);
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
-        pulse.ask(WORKING_MEMORY, survey);
-        pulse.ask(AUTONOMY, ReportPowers {});
+        gather.ask(WORKING_MEMORY, survey, pulse);
+        gather.ask(AUTONOMY, ReportPowers {}, pulse);
+        let phase = Phase::Preparing { gather, head: None };
+        let pending = Pending { phase, ..Pending::new(wish, trust, window, self.around.clone()) };
+        pulse.put(record_key(turn), &pending);
+        pulse.keep(PrefrontalEvent::Asked { turn, due });
     }
 }
 
 impl Hears<ToolsRanked> for PrefrontalCortex {
     fn hear(&self, answer: &ToolsRanked, pulse: &mut Pulse<'_, Self>) {
         let Some(mut pending) = self.pending(answer.turn, pulse) else { return };
-        let Phase::Preparing { ranked, .. } = &mut pending.phase else { return }; // it came after the deadline
-        *ranked = true;
         pending.ranking = answer.tools.iter().map(|(name, _)| name.clone()).collect();
         pending.shown = answer.shown as usize;
-        self.prepared(pending, pulse);
+        self.prepared(pending, TOOL_INDEX, pulse);
     }
 }
 
@@ -407,24 +407,21 @@ impl Hears<WorkingMemorySurveyed> for PrefrontalCortex {
     fn hear(&self, answer: &WorkingMemorySurveyed, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         let Some(mut pending) = self.pending(turn, pulse) else { return };
-        let Phase::Preparing { surveyed, head, .. } = &mut pending.phase else { return }; // likewise
-        *surveyed = true;
+        let Phase::Preparing { head, .. } = &mut pending.phase else { return }; // it came after the deadline
         head.clone_from(&answer.head);
         pending.mind = OnMind::of(&answer.entries, &pending.wish.with, pending.trust, pulse.now());
         if !pending.mind.is_empty() {
             pending.context.enriched.push(WORKING_MEMORY.into());
         }
-        self.prepared(pending, pulse);
+        self.prepared(pending, WORKING_MEMORY, pulse);
     }
 }
 
 impl Hears<PowersReported> for PrefrontalCortex {
     fn hear(&self, answer: &PowersReported, pulse: &mut Pulse<'_, Self>) {
         let Some(mut pending) = self.pending(pulse.turn(), pulse) else { return };
-        let Phase::Preparing { allowed, .. } = &mut pending.phase else { return }; // likewise
-        *allowed = true;
         (pending.powers, pending.off) = (Some(answer.powers.clone()), answer.off.clone());
-        self.prepared(pending, pulse);
+        self.prepared(pending, AUTONOMY, pulse);
     }
 }
 

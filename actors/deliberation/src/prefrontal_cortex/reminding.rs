@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use maxim_bus::MessageId;
 use maxim_bus::RegionName;
 use maxim_bus::clock::Reckoned;
 use maxim_bus::rooms;
 use maxim_bus::signals::concepts::{KnowledgeEntry, RecallKnowledge};
 use maxim_bus::signals::fear::{FearsRecalled, RecallFears};
-use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
+use maxim_bus::signals::introspection::{ForeseeVerdict, Verdict, VerdictForeseen};
 use maxim_bus::signals::recall::{
     DescribeTime, EpisodeFilter, OutcomesPredicted, PredictOutcomes, RecallEpisodes, RecalledEpisode, TimeDescribed,
 };
@@ -18,7 +19,7 @@ use serde_json::{Value as Json, json};
 
 use super::PrefrontalCortex;
 use super::model::{Context, PrefrontalSettings};
-use maxim_region::Pulse;
+use maxim_region::{Gather, Pulse};
 
 /// The room of episodes.
 const EPISODES: RegionName = rooms::HIPPOCAMPUS;
@@ -41,8 +42,9 @@ const CUE: usize = 400;
 /// Questions that are out, and what was answered so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Reminded {
-    /// By question, the room that was asked.
-    waiting: BTreeMap<MessageId, String>,
+    /// By the room that was asked.
+    #[serde(default)]
+    gather: Gather<String>,
     episodes: Vec<RecalledEpisode>,
     prediction: Option<OutcomesPredicted>,
     #[serde(default)]
@@ -83,7 +85,8 @@ impl Reminded {
     ) -> Self {
         let cue: String = thought.chars().take(CUE).collect();
         let PrefrontalSettings { episodes, knowledge, knowledge_rooms, .. } = pulse.settings();
-        let mut waiting = BTreeMap::new();
+        let until = pulse.now().later(pulse.settings().recall);
+        let mut gather = Gather::until(until);
         if !cue.trim().is_empty() {
             if *episodes > 0 {
                 let filter = EpisodeFilter {
@@ -92,35 +95,29 @@ impl Reminded {
                     limit: *episodes + 1, // so that an association finds a place
                     ..EpisodeFilter::default()
                 };
-                let until = Some(pulse.now().later(pulse.settings().recall));
-                let question = RecallEpisodes { filter, except: Some(turn), thought: true, waits: false, until };
-                let question = pulse.ask(EPISODES, question);
-                waiting.insert(question, EPISODES.to_owned());
+                let (except, until) = (Some(turn), Some(until));
+                gather.ask(EPISODES, RecallEpisodes { filter, except, thought: true, waits: false, until }, pulse);
             }
             for room in knowledge_rooms.iter().filter(|_| *knowledge > 0) {
-                let question = pulse.ask(room, RecallKnowledge { text: cue.clone(), limit: *knowledge });
-                waiting.insert(question, (*room).to_owned());
+                gather.ask(room, RecallKnowledge { text: cue.clone(), limit: *knowledge }, pulse);
             }
-            let now = DescribeTime { limit: TYPICAL, ..DescribeTime::default() };
-            waiting.insert(pulse.ask(TIMES, now), TIMES.to_owned());
-            let practised = RecallPrograms { text: cue.clone(), limit: PRACTISED };
-            waiting.insert(pulse.ask(PROGRAMS, practised), PROGRAMS.to_owned());
-            waiting.insert(pulse.ask(FEAR, RecallFears { text: cue, limit: FEARED }), FEAR.to_owned());
+            gather.ask(TIMES, DescribeTime { limit: TYPICAL, ..DescribeTime::default() }, pulse);
+            gather.ask(PROGRAMS, RecallPrograms { text: cue.clone(), limit: PRACTISED }, pulse);
+            gather.ask(FEAR, RecallFears { text: cue, limit: FEARED }, pulse);
         }
         if let Some((tool, params)) = named {
-            let foresee = ForeseeVerdict { tool: tool.clone(), params: params.clone() };
-            waiting.insert(pulse.ask(FEAR, foresee), FEAR.to_owned());
+            gather.ask(FEAR, ForeseeVerdict { tool: tool.clone(), params: params.clone() }, pulse);
             let (tool_name, params, context) = (tool.clone(), params.clone(), json!({}));
             let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: false };
-            waiting.insert(pulse.ask(PREDICTIONS, query), PREDICTIONS.to_owned());
+            gather.ask(PREDICTIONS, query, pulse);
         }
         let named = named.map(|(tool, _)| tool.clone()).unwrap_or_default();
-        Self { waiting, named, ..Self::default() }
+        Self { gather, named, ..Self::default() }
     }
 
-    /// Takes an answer; false for one that nobody waits for any more.
-    pub(super) fn take(&mut self, question: MessageId, answer: Answer) -> bool {
-        let Some(room) = self.waiting.remove(&question) else { return false };
+    /// Takes the answer that is being heard; false where it isn't waited for any more.
+    pub(super) fn take(&mut self, answer: Answer, pulse: &Pulse<'_, PrefrontalCortex>) -> bool {
+        let Some(room) = self.gather.take(pulse) else { return false };
         match answer {
             Answer::Episodes(episodes) => self.episodes = episodes,
             Answer::Prediction(prediction) => self.prediction = Some(prediction),
@@ -137,7 +134,11 @@ impl Reminded {
     }
 
     pub(super) fn is_whole(&self) -> bool {
-        self.waiting.is_empty()
+        self.gather.is_whole()
+    }
+
+    pub(super) fn due(&self) -> Timestamp {
+        self.gather.due
     }
 
     /// What is told of it, a line each, and what the next cycle is enriched with. `most`: pieces of knowledge.
@@ -167,10 +168,10 @@ impl Reminded {
             lines.push(format!("- {usual}"));
         }
         let memories = self.episodes.len() + known.len();
-        if lines.is_empty() && self.waiting.is_empty() {
+        if lines.is_empty() && self.gather.is_whole() {
             lines.push("- Nothing comes to mind.".into());
         }
-        let mut missing: Vec<String> = self.waiting.into_values().collect();
+        let mut missing: Vec<String> = self.gather.missing().cloned().collect();
         missing.sort();
         missing.dedup();
         lines.extend(missing.iter().map(|room| format!("- {room} did not answer in time.")));
@@ -193,15 +194,15 @@ fn episode_line(episode: &RecalledEpisode) -> String {
 
 /// Whether the gate has anything to say.
 fn is_feared(verdict: &VerdictForeseen) -> bool {
-    verdict.verdict != "allow" || (verdict.hurt_before && verdict.unforgiven > 0.0)
+    verdict.verdict != Verdict::Allow || (verdict.hurt_before && verdict.unforgiven > 0.0)
 }
 
 fn verdict_line(tool: &str, verdict: &VerdictForeseen) -> String {
-    match verdict.verdict.as_str() {
-        "allow" => format!("- {tool} with such parameters went wrong before, so a person may be asked."),
-        "ask" if verdict.allowed_always => format!("- A person allowed exactly this call of {tool} for good."),
-        "ask" => format!("- For {tool} a person would be asked first: {}.", verdict.reason),
-        _ => format!("- The gate would block {tool}: {}.", verdict.reason),
+    match verdict.verdict {
+        Verdict::Allow => format!("- {tool} with such parameters went wrong before, so a person may be asked."),
+        Verdict::Ask if verdict.allowed_always => format!("- A person allowed exactly this call of {tool} for good."),
+        Verdict::Ask => format!("- For {tool} a person would be asked first: {}.", verdict.reason),
+        Verdict::Block => format!("- The gate would block {tool}: {}.", verdict.reason),
     }
 }
 

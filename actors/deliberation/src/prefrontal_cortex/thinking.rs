@@ -144,13 +144,13 @@ impl PrefrontalCortex {
         match (ending, &read.action) {
             (CycleEnding::Continued, action) => {
                 let reminded = Reminded::ask(turn, &read.reasoning, action.as_ref(), pulse);
-                let is_whole = reminded.is_whole();
+                let (is_whole, due) = (reminded.is_whole(), reminded.due());
                 pending.phase = Phase::Reminding(Box::new(reminded));
                 if is_whole {
                     return self.next_cycle(pending, pulse); // there is nothing to ask for
                 }
                 pulse.put(record_key(turn), &pending);
-                pulse.keep(PrefrontalEvent::Asked { turn, due: pulse.now().later(pulse.settings().recall) });
+                pulse.keep(PrefrontalEvent::Asked { turn, due });
             }
             (_, Some(_)) => self.propose(&pending, read, pulse),
             (CycleEnding::Converged | CycleEnding::Last, None) => {
@@ -170,7 +170,7 @@ impl PrefrontalCortex {
             if let Some(exchange) = pending.transcript.last_mut() {
                 exchange.answer = answer;
                 exchange.expected = context.predicted.as_ref().filter(|predicted| predicted.known).map(|p| p.value);
-                exchange.verdict = context.foreseen.as_ref().map(|foreseen| foreseen.verdict.clone());
+                exchange.verdict = context.foreseen.as_ref().map(|foreseen| foreseen.verdict);
             }
             pending.context = context;
             // Where no call follows, what was expected goes into the why-record from here.

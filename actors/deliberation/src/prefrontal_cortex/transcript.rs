@@ -1,6 +1,7 @@
 //! What was thought in this turn so far, and what memory answered.
 
 use maxim_bus::signals::intent::Alternative;
+use maxim_bus::signals::introspection::Verdict;
 use maxim_bus::signals::prompt::Tier;
 use maxim_bus::units::Value;
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,7 @@ pub struct Exchange {
     pub expected: Option<Value>,
     /// What the gate would have said of it.
     #[serde(default)]
-    pub verdict: Option<String>,
+    pub verdict: Option<Verdict>,
 }
 
 impl Exchange {

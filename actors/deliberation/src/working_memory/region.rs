@@ -11,7 +11,7 @@ use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::cycle::CycleThought;
 use maxim_bus::signals::percept::PainSignal;
 use maxim_bus::signals::recall::{EnrichedPercept, RecalledEpisode, ReportStats, StatsReported};
-use maxim_bus::signals::thought::TurnEnded;
+use maxim_bus::signals::thought::{ActionStatus, TurnEnded};
 use maxim_bus::signals::working_memory::{EntryKind, SurveyWorkingMemory, WorkingEntry, WorkingMemorySurveyed};
 use maxim_bus::units::Salience;
 use maxim_bus::{RegionName, Stage, Trust};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::law::{ENTRIES, Entries, OUTCOME, OWN_WORDS, REACTION, clipped, each_once, kind_of, outcome_of};
 use maxim_bus::rooms::RESPOND;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// Recalled episodes of one moment that are noted.
 const RECALLED: usize = 2;
@@ -47,10 +47,6 @@ impl Region for WorkingMemory {
     const STAGE: Stage = Stage::Deliberation;
     type Event = WorkingMemoryEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: WorkingMemoryEvent) {
         match event {
@@ -124,7 +120,7 @@ impl Hears<TurnEnded> for WorkingMemory {
         // What was said by speaking is in the conversation.
         for action in ended.actions.iter().filter(|action| action.tool != RESPOND) {
             let [done, otherwise] = OUTCOME;
-            let salience = if action.status == "done" { done } else { otherwise };
+            let salience = if action.status == ActionStatus::Done { done } else { otherwise };
             let entry = entry(EntryKind::Outcome, salience, &outcome_of(action), pulse);
             entries.push(WorkingEntry { of: action.tool.clone(), own: true, rests_on: rests_on.clone(), ..entry });
         }
@@ -181,7 +177,7 @@ impl Hears<SurveyWorkingMemory> for WorkingMemory {
 impl Hears<ReportStats> for WorkingMemory {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "entries": self.entries.len(), "at_most": ENTRIES });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

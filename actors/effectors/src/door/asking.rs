@@ -1,6 +1,7 @@
-//! Questions and wishes of the outside to one room, by its name.
+//! Questions and wishes of the outside, and who waits for their answers.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +15,27 @@ use maxim_bus::signals::goal::{GoalsSurveyed, SurveyGoals};
 use maxim_bus::signals::grants::{GrantsSurveyed, SurveyGrants};
 use maxim_bus::signals::intent::DecisionTaken;
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
+use maxim_bus::signals::lifecycle::PreemptionChanged;
 use maxim_bus::signals::outbox::{ChangeOutbox, OutboxChanged};
 use maxim_bus::signals::powers::{PowersReported, ReportPowers, RestorePowers};
 use maxim_bus::signals::promotion::{Promote, PromotionEnded};
+use maxim_bus::signals::recall::{EpisodesImported, InquiryAnswered};
+use maxim_bus::signals::sleep::SleepEnded;
 use maxim_bus::signals::working_memory::{SurveyWorkingMemory, WorkingMemorySurveyed};
-use maxim_bus::{MessageId, Query, RegionName, Signal, Trust};
+use maxim_bus::{MessageId, Meta, Query, RegionName, Signal, Trust};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{DOOR, Door, DoorKeeper, Unanswered, Waiters, wait};
+use super::{DOOR, Door, DoorKeeper, Unanswered};
 use maxim_region::{EffectorCard, Operation, Performs};
 
-/// Who waits for an answer, of whatever kind.
-pub(super) type Asked = Waiters<Box<dyn Any + Send>>;
+/// Those who wait for an answer, by the question and the kind of its answer.
+///
+/// A waiter leaves the list with its answer, or with the next question once it has stopped waiting.
+pub(super) type Waiters = Mutex<HashMap<(MessageId, TypeId), oneshot::Sender<Outcome>>>;
+
+/// What a question came to: an answer of the kind that is waited for.
+type Outcome = Result<Box<dyn Any + Send>, Unanswered>;
 
 /// How long a room has for it: taking in a long document takes the longest.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -36,16 +46,19 @@ impl Door {
     /// # Errors
     /// The room did not answer in time, or its answer could not be made durable.
     pub async fn ask<Q: Query>(&self, room: RegionName, question: Q) -> Result<Q::Answer, Unanswered> {
-        self.answered(self.begin(room, question)).await
+        self.answered(self.begin(Some(room), question)).await
     }
 
-    /// Asks likewise, and leaves it open whether anybody waits for the answer.
-    pub(super) fn begin<Q: Query>(&self, room: RegionName, question: Q) -> Question<Q::Answer> {
+    /// Puts a question to one room, or to those that hear it. Its answer need not be waited for.
+    pub(super) fn begin<A: Signal>(&self, room: Option<RegionName>, question: impl Signal) -> Question<A> {
         let id = self.fresh_id();
         let (tell, told) = oneshot::channel();
-        self.asked.lock().insert(id, tell);
-        self.send(DOOR, id, Trust::Owner, Some(room), question);
-        Question { room, id, told, answer: PhantomData }
+        let mut waiters = self.waiters.lock();
+        waiters.retain(|_, tell| !tell.is_closed());
+        waiters.insert((id, TypeId::of::<A>()), tell);
+        drop(waiters);
+        self.send(DOOR, id, Trust::Owner, room, question);
+        Question { told, answer: PhantomData }
     }
 
     /// Waits for an answer; what the room did is on disk when this returns.
@@ -53,21 +66,37 @@ impl Door {
     /// # Errors
     /// As [`Door::ask`].
     pub async fn answered<A: Signal>(&self, question: Question<A>) -> Result<A, Unanswered> {
-        let Question { room, id, told, .. } = question;
-        let answer = wait(told, PATIENCE).await;
-        self.asked.lock().remove(&id);
-        match answer?.downcast::<A>() {
+        self.answer_within(question, PATIENCE).await
+    }
+
+    pub(super) async fn answer_within<A: Signal>(
+        &self,
+        question: Question<A>,
+        limit: Duration,
+    ) -> Result<A, Unanswered> {
+        let told = tokio::time::timeout(limit, question.told).await;
+        let answer = told.ok().and_then(Result::ok).unwrap_or(Err(Unanswered::Late(limit.as_secs())))?;
+        match answer.downcast::<A>() {
             Ok(answer) => Ok(*answer),
-            Err(_) => Err(Unanswered::Refused(format!("{room} answered something else than it was asked"))),
+            Err(_) => Err(Unanswered::Lost(format!("it is no {}", A::NAME))),
         }
+    }
+
+    /// Whether an answer is waited for here.
+    pub fn is_awaited(&self) -> bool {
+        self.waiters.lock().values().any(|tell| !tell.is_closed())
+    }
+
+    /// Takes out who waits for an answer of this kind to one of these questions.
+    fn waiter<A: Signal>(&self, questions: impl IntoIterator<Item = MessageId>) -> Option<oneshot::Sender<Outcome>> {
+        let mut waiters = self.waiters.lock();
+        questions.into_iter().find_map(|question| waiters.remove(&(question, TypeId::of::<A>())))
     }
 }
 
-/// What one room was asked.
+/// A question that was put.
 pub struct Question<A> {
-    room: RegionName,
-    id: MessageId,
-    told: oneshot::Receiver<Result<Box<dyn Any + Send>, Unanswered>>,
+    told: oneshot::Receiver<Outcome>,
     answer: PhantomData<A>,
 }
 
@@ -102,38 +131,51 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .says::<ImportRecords>()
         .says::<FollowAssociations>()
         .says::<Promote>()
+        .performs::<InquiryAnswered>()
+        .performs::<PreemptionChanged>()
+        .performs::<EpisodesImported>()
+        .performs::<SleepEnded>()
 }
 
-async fn bring_back<S: Signal>(keeper: Arc<DoorKeeper>, answer: S, operation: Operation<DoorKeeper>) {
-    // An answer in one step is caused by the question; one that took several is of its turn.
-    let (cause, turn) = (operation.cause.cause, operation.cause.correlation);
-    let tell = {
-        let mut asked = keeper.door.asked.lock();
-        cause.and_then(|question| asked.remove(&question)).or_else(|| asked.remove(&turn))
-    };
-    let Some(tell) = tell else { return };
-    let answer: Result<Box<dyn Any + Send>, Unanswered> = match operation.hands.durable(operation.lsn).await {
-        Ok(()) => Ok(Box::new(answer)),
-        Err(error) => Err(Unanswered::NotDurable(error.to_string())),
-    };
-    let _ = tell.send(answer);
+/// The questions that a message may answer: an answer in one step is caused by its question; one that took several belongs to
+/// the question's turn.
+fn questions_of(answer: &Meta) -> impl Iterator<Item = MessageId> {
+    answer.cause.into_iter().chain([answer.correlation])
+}
+
+/// Hands an answer over once it is on disk: a crash must not take back what the outside was told.
+async fn bring_back<S: Signal>(tell: oneshot::Sender<Outcome>, answer: S, operation: &Operation<DoorKeeper>) {
+    let durable = operation.hands.durable(operation.lsn).await;
+    let answer = durable.map(|()| Box::new(answer) as Box<dyn Any + Send>);
+    let _ = tell.send(answer.map_err(|error| Unanswered::NotDurable(error.to_string())));
+}
+
+fn lose(tell: Option<oneshot::Sender<Outcome>>, why: &str) {
+    if let Some(tell) = tell {
+        let _ = tell.send(Err(Unanswered::Lost(why.into())));
+    }
 }
 
 macro_rules! brings_back {
     ($($answer:ty),* $(,)?) => {$(
         impl Performs<$answer> for DoorKeeper {
             async fn perform(self: Arc<Self>, answer: $answer, operation: Operation<Self>) {
-                bring_back(self, answer, operation).await;
+                if let Some(tell) = self.door.waiter::<$answer>(questions_of(&operation.cause)) {
+                    bring_back(tell, answer, &operation).await;
+                }
             }
 
-            fn abandoned(_answer: &$answer, why: &str, _operation: &Operation<Self>) {
-                tracing::warn!(answer = <$answer as Signal>::NAME, why, "an answer did not reach its asker");
+            fn abandoned(_answer: &$answer, why: &str, operation: &Operation<Self>) {
+                lose(operation.effector.door.waiter::<$answer>(questions_of(&operation.cause)), why);
             }
         }
     )*};
 }
 
 brings_back!(
+    InquiryAnswered,
+    PreemptionChanged,
+    EpisodesImported,
     DocumentIngested,
     RecordChanged,
     RelationTypeProposed,
@@ -149,3 +191,22 @@ brings_back!(
     OutboxChanged,
     DecisionTaken,
 );
+
+impl Performs<SleepEnded> for DoorKeeper {
+    async fn perform(self: Arc<Self>, ended: SleepEnded, operation: Operation<Self>) {
+        for asker in &ended.askers {
+            if let Some(tell) = self.door.waiter::<SleepEnded>([*asker]) {
+                bring_back(tell, ended.clone(), &operation).await;
+            }
+        }
+    }
+
+    fn abandoned(ended: &SleepEnded, why: &str, operation: &Operation<Self>) {
+        for asker in &ended.askers {
+            lose(operation.effector.door.waiter::<SleepEnded>([*asker]), why);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

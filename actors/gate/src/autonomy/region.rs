@@ -39,7 +39,7 @@ use super::names::{NameTally, Named};
 use super::rails::{call_hash, unlisted};
 use super::scene_tools::{SceneTools, SceneToolsEvent};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 use maxim_tools::{Resolved, ToolRegistry};
 
 /// How autonomy is set up.
@@ -118,10 +118,6 @@ impl Region for Autonomy {
     const STAGE: Stage = Stage::Gate;
     type Event = AutonomyEvent;
     type Settings = AutonomySettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: AutonomyEvent) {
         match event {

@@ -6,11 +6,11 @@ use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
 use super::fears::PINNED;
 use super::granting::{Asked, told};
 use super::reading::{Files, Judged, Seen};
-use super::region::{FearAgent, FearEvent, FearSettings, GateEntry, record_key, refusal_of};
+use super::region::{FearAgent, FearEvent, FearSettings, GateEntry, GateStatus, record_key, refusal_of};
 use super::walls::is_wall;
 use super::{Judgement, Mode, Setting, ToolCall, Verdict, judge_seen};
 use crate::cleared_intent::Terms;
-use maxim_region::{Hears, Pulse};
+use maxim_region::{Gather, Hears, Pulse};
 
 impl Hears<IntentPermitted> for FearAgent {
     fn hear(&self, permitted: &IntentPermitted, pulse: &mut Pulse<'_, Self>) {
@@ -21,8 +21,9 @@ impl Hears<IntentPermitted> for FearAgent {
             trust: pulse.trust(),
             rule: String::new(),
             reason: String::new(),
-            status: String::new(),
+            status: GateStatus::Judging,
             expires: pulse.now(),
+            gather: Gather::default(),
             predicted: None,
             assessed: None,
             terms: Terms { powers: powers.clone(), called: called.clone(), sealed: None },
@@ -126,7 +127,7 @@ impl Hears<ForeseeVerdict> for FearAgent {
         let judged = judged(&asked.tool, &asked.params, &setting, settings);
         let is_pinned = judged.verdict == Verdict::Allow && self.pinned.contains(&asked.tool);
         let foreseen = VerdictForeseen {
-            verdict: if is_pinned { Verdict::Ask } else { judged.verdict }.to_string(),
+            verdict: if is_pinned { Verdict::Ask } else { judged.verdict },
             rule: if is_pinned { PINNED } else { judged.rule }.into(),
             category: serde_json::to_value(judged.category)
                 .ok()

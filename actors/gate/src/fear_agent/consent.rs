@@ -225,9 +225,8 @@ impl Hears<ReportStats> for FearAgent {
         let counts = serde_json::json!({
             "asked": self.asked.len(),
             "grants": self.grants.len(),
-            "grants_not_honoured": self.allowed.len(),
             "answers": {"allowed": allowed, "denied": denied, "refused": not_theirs},
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

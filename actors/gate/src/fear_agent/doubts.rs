@@ -9,9 +9,9 @@ use maxim_bus::signals::intent::OUTCOME_UNKNOWN;
 use maxim_bus::signals::outcome::OutcomeDoubted;
 
 use super::reading::Files;
-use super::region::{FearAgent, GateEntry};
+use super::region::{FearAgent, GateEntry, GateStatus};
 use crate::cleared_intent::Terms;
-use maxim_region::{Hears, Pulse};
+use maxim_region::{Gather, Hears, Pulse};
 
 /// How long it waits for an answer.
 const WAITS: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -37,8 +37,9 @@ impl Hears<OutcomeDoubted> for FearAgent {
             trust: pulse.trust(),
             rule: OUTCOME_UNKNOWN.into(),
             reason: REASON.into(),
-            status: String::new(),
+            status: GateStatus::Judging,
             expires: pulse.now().later(WAITS),
+            gather: Gather::default(),
             predicted: None,
             assessed: None,
             terms: Terms { powers: started.powers.clone(), called: started.called.clone(), sealed: None },

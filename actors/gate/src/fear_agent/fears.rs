@@ -29,8 +29,6 @@ impl FearAgent {
         match wish {
             FearWish::Pin => {
                 // An "always" of the time before doesn't answer what is wanted now.
-                let kind = |rule: &str| rule.ends_with(&format!("/{PINNED}")) && is_of(rule, &tool);
-                self.allowed.retain(|allowed| !kind(allowed));
                 for grant in self.grants.values_mut().filter(|grant| is_of(&format!("{}/", grant.tool), &tool)) {
                     grant.rules.remove(PINNED);
                 }

@@ -165,11 +165,6 @@ impl FearAgent {
         let always = room.clone().and_then(|()| words(GrantReach::Call));
         entry.any_arguments = room.ok().and_then(|()| words(GrantReach::AnyArguments).ok());
         entry.always = Some(always.map_or_else(AlwaysOffer::Not, AlwaysOffer::Covers));
-        let old = format!("{}/{}", settings.granted_tool(&entry.intent.tool), entry.rule);
-        if self.allowed.contains(&old) {
-            entry.reason =
-                format!("{} (an earlier “always”, {old}, was too wide and isn't honoured any more)", entry.reason);
-        }
     }
 
     fn room_for_one(&self) -> Result<(), String> {
@@ -194,12 +189,7 @@ impl FearAgent {
     ) -> Result<String, String> {
         can_be_fixed(entry)?;
         let shape = pulse.settings().shape_of(entry);
-        let asks = match entry.asks.as_slice() {
-            // A question that an earlier version put.
-            [] => vec![Asked::of_all(&entry.rule, &entry.reason)],
-            asks => asks.to_vec(),
-        };
-        let mut reasons = reasons_of(&asks);
+        let mut reasons = reasons_of(&entry.asks);
         let scope = Scope::of(reach, &shape, &reasons)?;
         let same = self.grants.iter().find(|(_, grant)| {
             grant.scope == scope && grant.tool == shape.tool && grant.folder == shape.folder && grant.channel == channel
@@ -243,7 +233,6 @@ impl FearAgent {
 
     pub(super) fn lose_grant(&mut self, id: &str) {
         self.grants.remove(id);
-        self.allowed.remove(id);
     }
 
     /// What passed by a grant and hasn't begun isn't begun any more.
@@ -265,9 +254,8 @@ impl Hears<SurveyGrants> for FearAgent {
     fn hear(&self, survey: &SurveyGrants, pulse: &mut Pulse<'_, Self>) {
         let mut grants: Vec<_> = self.grants.iter().map(|(id, grant)| grant.shown(id)).collect();
         grants.sort_by(|a, b| a.given.cmp(&b.given).then_with(|| a.id.cmp(&b.id)));
-        let mut not_honoured: Vec<String> = self.allowed.iter().cloned().collect();
         let refused = survey.revoke.as_ref().and_then(|id| {
-            let is_known = self.grants.contains_key(id) || self.allowed.contains(id);
+            let is_known = self.grants.contains_key(id);
             match pulse.trust() {
                 trust if trust < Trust::Owner => Some("only the owner takes back what is allowed for good".to_owned()),
                 _ if !is_known => Some(format!("there is no grant {id:?}")),
@@ -279,8 +267,7 @@ impl Hears<SurveyGrants> for FearAgent {
             self.withdraw(id, &survey.by, pulse);
             pulse.keep(FearEvent::Revoked { id: id.clone() });
             grants.retain(|grant| &grant.id != id);
-            not_honoured.retain(|old| old != id);
         }
-        pulse.reply(GrantsSurveyed { grants, not_honoured, most: MOST, refused });
+        pulse.reply(GrantsSurveyed { grants, most: MOST, refused });
     }
 }

@@ -5,15 +5,14 @@ use maxim_bus::RegionName;
 use maxim_bus::clock::Reckoned;
 use maxim_bus::rooms;
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
-use maxim_bus::signals::intent::Intent;
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionErrorSensed};
 use maxim_bus::units::Valence;
 
 use super::fears::PINNED;
 use super::granting::Asked;
-use super::region::{FearAgent, FearEvent, GateEntry, record_key};
-use maxim_region::{Hears, Pulse};
+use super::region::{FearAgent, FearEvent, GateEntry, GateStatus, record_key};
+use maxim_region::{Gather, Hears, Pulse};
 
 /// How long experience is asked; without an answer the deterministic verdict stands.
 const PREDICTION: SignedDuration = SignedDuration::from_millis(500);
@@ -35,15 +34,31 @@ impl FearAgent {
             return self.clear(entry, pulse);
         }
         let (id, due) = (entry.id, pulse.now().later(PREDICTION));
-        entry.status = "predicting".into();
-        pulse.put(record_key(id), &entry);
-        pulse.keep(FearEvent::Predicting { id, due });
-        let Intent { tool, params, .. } = entry.intent;
+        entry.status = GateStatus::Predicting;
+        entry.gather = Gather::until(due);
+        let (tool, params) = (entry.intent.tool.clone(), entry.intent.params.clone());
         if pulse.settings().law.bridge_gain > 0.0 {
-            pulse.ask(BRIDGE, AssessContext { intent: id, tool: tool.clone(), params: params.clone() });
+            let assess = AssessContext { intent: id, tool: tool.clone(), params: params.clone() };
+            entry.gather.ask(BRIDGE, assess, pulse);
         }
         let context = serde_json::json!({});
-        pulse.ask(PREDICTOR, PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false });
+        let predict = PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false };
+        entry.gather.ask(PREDICTOR, predict, pulse);
+        pulse.put(record_key(id), &entry);
+        pulse.keep(FearEvent::Predicting { id, due });
+    }
+
+    /// Takes in what one of the two rooms knows, unless it comes after the deadline.
+    fn experienced(&self, take: impl FnOnce(&mut GateEntry), pulse: &mut Pulse<'_, Self>) {
+        let mut asked = self.predicting.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
+        let Some(mut entry) = asked.find(|entry| entry.gather.answered(pulse).is_some()) else { return };
+        entry.gather.take(pulse);
+        take(&mut entry);
+        if entry.gather.is_whole() {
+            self.weigh(entry, pulse);
+        } else {
+            pulse.put(record_key(entry.id), &entry);
+        }
     }
 
     /// Both have said what they know, or the time is over.
@@ -108,35 +123,13 @@ impl FearAgent {
 
 impl Hears<OutcomesPredicted> for FearAgent {
     fn hear(&self, predicted: &OutcomesPredicted, pulse: &mut Pulse<'_, Self>) {
-        // The turn's intents go one after the other, so the one of this tool is the one that was asked about.
-        let turn = pulse.turn();
-        let asked = self.predicting.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
-        let Some(mut entry) = asked.into_iter().find(|e| e.intent.turn == turn && e.intent.tool == predicted.tool_name)
-        else {
-            return;
-        };
-        entry.predicted = Some(predicted.clone());
-        if entry.assessed.is_some() || pulse.settings().law.bridge_gain <= 0.0 {
-            self.weigh(entry, pulse);
-        } else {
-            pulse.put(record_key(entry.id), &entry);
-        }
+        self.experienced(|entry| entry.predicted = Some(predicted.clone()), pulse);
     }
 }
 
 impl Hears<ContextAssessed> for FearAgent {
     fn hear(&self, assessed: &ContextAssessed, pulse: &mut Pulse<'_, Self>) {
-        let id = assessed.intent;
-        if !self.predicting.contains_key(&id) {
-            return; // it came after the deadline
-        }
-        let Some(mut entry) = pulse.record::<GateEntry>(&record_key(id)) else { return };
-        entry.assessed = Some(assessed.clone());
-        if entry.predicted.is_some() {
-            self.weigh(entry, pulse);
-        } else {
-            pulse.put(record_key(id), &entry);
-        }
+        self.experienced(|entry| entry.assessed = Some(assessed.clone()), pulse);
     }
 }
 

@@ -57,7 +57,7 @@ pub use law::{FearLaw, ModelReview};
 pub use maxim_bus::mode::Mode;
 pub use maxim_tools::places::Setting;
 pub use reading::{Checked, Files, check};
-pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry};
+pub use region::{ENTRIES, FearAgent, FearSettings, GateEntry, GateStatus};
 pub use review::{ReviewPower, ReviewSettings};
 pub use verdict::{Category, Judgement, Verdict, layer_of};
 pub use walls::Walls;

@@ -52,7 +52,7 @@ use super::{Mode, Setting};
 use crate::ClearedIntent;
 use crate::cleared_intent::Terms;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Gather, Hears, Pulse, Region};
 use maxim_tools::{Imagined, OwnFiles};
 
 /// A clearance is worth nothing after this.
@@ -99,8 +99,6 @@ pub struct FearAgent {
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
     pub(super) predicting: BTreeMap<MessageId, Timestamp>,
     cleared: BTreeMap<MessageId, Clearance>,
-    /// What an earlier version kept as allowed for good: `tool/rule`. Too wide, so it is listed and not honoured.
-    pub(super) allowed: BTreeSet<String>,
     /// What a person allowed for good, by its id.
     #[serde(default)]
     pub(super) grants: BTreeMap<String, Grant>,
@@ -128,6 +126,26 @@ struct Clearance {
     reissue: Timestamp,
 }
 
+/// What an intent in the gate waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GateStatus {
+    /// The rules, which are at work. No record has it.
+    Judging,
+    /// The files that it would run, to be read.
+    Reading,
+    /// The same files, to be compared with what was read.
+    Checking,
+    /// A person.
+    Asked,
+    /// A model that reviews it.
+    Reviewing,
+    /// What experience expects.
+    Predicting,
+    /// To be begun.
+    Cleared,
+}
+
 /// An intent that waits in the gate, as a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GateEntry {
@@ -136,9 +154,11 @@ pub struct GateEntry {
     pub trust: Trust,
     pub rule: String,
     pub reason: String,
-    /// What it waits for: `reading`, `checking`, `asked`, `reviewing`, `predicting` or `cleared`.
-    pub status: String,
+    pub status: GateStatus,
     pub expires: Timestamp,
+    /// The rooms that know how such actions went, while they are asked.
+    #[serde(default)]
+    pub gather: Gather<String>,
     /// What experience expects of it, once it has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<OutcomesPredicted>,
@@ -198,10 +218,6 @@ pub enum FearEvent {
     },
     Closed {
         id: MessageId,
-    },
-    /// Of an earlier version.
-    AllowedAlways {
-        kind: String,
     },
     /// The program reader was asked.
     Waits {
@@ -287,10 +303,6 @@ impl Region for FearAgent {
     type Event = FearEvent;
     type Settings = FearSettings;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: FearEvent) {
         match event {
             FearEvent::Hurt { tool, at } => {
@@ -331,9 +343,6 @@ impl Region for FearAgent {
                 self.guesses.remove(&id);
                 self.cleared.remove(&id);
                 self.reviews.close(id);
-            }
-            FearEvent::AllowedAlways { kind } => {
-                self.allowed.insert(kind);
             }
             FearEvent::Granted { id, grant } => {
                 self.grants.insert(id, *grant);
@@ -415,7 +424,7 @@ impl FearAgent {
 
     /// Puts it to a person, until the entry expires.
     pub(super) fn put_question(mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
-        entry.status = "asked".into();
+        entry.status = GateStatus::Asked;
         let GateEntry { id, expires, .. } = entry;
         let refused = refusal_of(&entry, Refusal::Asked, &entry.rule, entry.reason.clone());
         let always = entry.always.clone();
@@ -446,7 +455,7 @@ impl FearAgent {
 
     pub(super) fn clear(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let expires = pulse.now().later(CLEARANCE);
-        entry.status = "cleared".into();
+        entry.status = GateStatus::Cleared;
         entry.terms.sealed = entry.files.fixed.as_ref().map(Fixed::sealed);
         entry.expires = expires;
         pulse.put(record_key(entry.id), &entry);

@@ -17,7 +17,7 @@ use maxim_bus::signals::thought::{ModelCall, ModelReply, Purpose};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::region::{FearAgent, FearEvent, GateEntry, record_key};
+use super::region::{FearAgent, FearEvent, GateEntry, GateStatus, record_key};
 use super::verdict::rules;
 use maxim_language::{Budget, Cost, Price, Spent, estimated_tokens};
 use maxim_region::{Hears, Pulse};
@@ -223,7 +223,7 @@ impl FearAgent {
             return self.ask(entry, pulse);
         }
         let decides = settings.power == ReviewPower::Decide && !sways(&entry);
-        entry.status = "reviewing".into();
+        entry.status = GateStatus::Reviewing;
         pulse.put(record_key(entry.id), &entry);
         let call = pulse.fresh_id();
         Self::review(call, &entry, user, (decides, 0), pulse);

@@ -1,22 +1,13 @@
 //! What the layer says: a verdict, the rule that gave it, and why.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::Mode;
 use super::asks::{Ask, Touch};
 use super::tables::Hit;
+/// Of several findings the severest is the judgement.
+pub use maxim_bus::signals::introspection::Verdict;
 use maxim_tools::Imagined;
-
-/// Ordered by severity: of several findings the greatest is the judgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Allow,
-    Ask,
-    Block,
-}
 
 /// The kind of harm that a rule guards against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -33,16 +24,6 @@ pub enum Category {
     Obfuscation,
     ResourceExhaustion,
     Secrets,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Block => "block",
-        })
-    }
 }
 
 /// Which part of the gate decides by a rule: the deterministic layer, a model's review, what was learned, autonomy with its

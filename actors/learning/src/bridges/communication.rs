@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gist::plain_words;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// Turns that are remembered as evidence.
 const EVIDENCE: usize = 16;
@@ -241,10 +241,6 @@ impl Region for CommunicationBridge {
     /// The zone by which hours are told.
     type Settings = TimeZone;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: CommunicationEvent) {
         match event {
             CommunicationEvent::Said { who, turn, at, hour } => {
@@ -383,7 +379,7 @@ impl Hears<ReportStats> for CommunicationBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let brief = self.people.values().filter(|person| person.brief()).count();
         let counts = serde_json::json!({ "people": self.people.len(), "spoken_to_briefly": brief });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::law::BridgeLaw;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// Questions at which all counts are halved.
 const FULL: u32 = 16;
@@ -128,10 +128,6 @@ impl Region for EscalationBridge {
     type Event = EscalationEvent;
     type Settings = EscalationSettings;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: EscalationEvent) {
         let event = match event {
             EscalationEvent::Ended(event) => event,
@@ -217,7 +213,7 @@ impl Hears<ApprovalEnded> for EscalationBridge {
 impl Hears<ReportStats> for EscalationBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "questions": self.questions, "kinds": self.kinds.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

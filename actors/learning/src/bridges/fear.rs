@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use maxim_bus::rooms;
+use maxim_bus::rooms::{self, RESPOND};
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
@@ -24,7 +24,7 @@ use serde_json::Value as Json;
 use super::gist::{alike, gist};
 use super::law::BridgeLaw;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// Actions that are remembered.
 const REMEMBERED: usize = 256;
@@ -34,8 +34,6 @@ const MOST: usize = 12;
 const TIE: f64 = 0.05;
 /// Characters of the parameters that are looked at.
 const LOOKED_AT: usize = 2_000;
-/// Tool that only speaks: how an answer went says nothing of danger.
-const RESPOND: &str = "respond";
 
 /// What an action was done with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,10 +109,6 @@ impl Region for FearBridge {
     type Event = FearBridgeEvent;
     type Settings = BridgeLaw;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: FearBridgeEvent) {
         let event = match event {
             FearBridgeEvent::Lived(event) => event,
@@ -142,6 +136,7 @@ impl Hears<ToolResult> for FearBridge {
         let is_silent = |kind: FailureKind| {
             kind.teaches_nothing() || matches!(kind, FailureKind::UnknownTool | FailureKind::BadParams)
         };
+        // How an answer went says nothing of danger.
         result.tool != RESPOND && !result.failure.is_some_and(is_silent)
     }
 
@@ -188,7 +183,7 @@ impl Hears<ReportStats> for FearBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let failed = self.lived.iter().filter(|lived| lived.failed).count();
         let counts = serde_json::json!({ "contexts": self.lived.len(), "failed": failed });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

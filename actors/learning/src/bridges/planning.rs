@@ -19,13 +19,14 @@ use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
 use maxim_bus::signals::recall::{ReportStats, StatsReported};
 use maxim_bus::signals::skill::{MotorProgram, ProgramForgotten, ProgramLearned};
+use maxim_bus::signals::thought::ActionStatus;
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::gist::{alike, gist, teaches};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 const TEMPLATES: usize = 256;
 /// Goals less alike aren't associated.
@@ -114,12 +115,12 @@ impl Template {
 /// What a moment's actions were: the plan, and whether all of it went well; none where there is no plan in it.
 fn plan_of(lived: &EpisodeLived) -> Option<(Vec<PlannedStep>, bool)> {
     let acts: Vec<_> = lived.actions.iter().filter(|action| action.tool != RESPOND).collect();
-    let known = acts.iter().all(|action| matches!(action.status.as_str(), "done" | "failed"));
+    let known = acts.iter().all(|action| action.status.success().is_some());
     let steps: Vec<PlannedStep> =
         acts.iter().map(|act| PlannedStep { tool: act.tool.clone(), params: act.params.clone() }).collect();
     let size: usize = steps.iter().map(|step| step.params.to_string().len()).sum();
     let fits = (1..=MOST_STEPS).contains(&steps.len()) && size <= MOST_BYTES;
-    (known && fits).then(|| (steps, acts.iter().all(|action| action.status == "done")))
+    (known && fits).then(|| (steps, acts.iter().all(|action| action.status == ActionStatus::Done)))
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -163,10 +164,6 @@ impl Region for PlanningBridge {
     const STAGE: Stage = Stage::Learning;
     type Event = PlanningEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PlanningEvent) {
         match event {
@@ -351,7 +348,7 @@ impl Hears<ProposePlans> for PlanningBridge {
 impl Hears<ReportStats> for PlanningBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "templates": self.templates.len(), "programs": self.programs.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use maxim_bus::rooms;
+use maxim_bus::rooms::{self, RESPOND};
 use maxim_bus::signals::bridges::{AttentionLearned, EpisodeLived};
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::layers::{ExportRecords, ImportRecords, RecordsExported, RecordsImported};
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gist::{gist, key, teaches};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, keep_most, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, keep_most, part};
 
 /// Learning rate β.
 const BETA: f64 = 0.2;
@@ -36,8 +36,6 @@ const REMEMBERED: usize = 1024;
 const MET: usize = 4;
 /// Words of one utterance that count.
 const MOST_WORDS: usize = 24;
-/// Tool that only speaks.
-const RESPOND: &str = "respond";
 
 /// The value after it earned `earned`.
 pub fn attention(before: f64, earned: f64) -> f64 {
@@ -110,10 +108,6 @@ impl Region for SalienceBridge {
     type Event = SalienceBridgeEvent;
     type Settings = ();
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: SalienceBridgeEvent) {
         let event = match event {
             SalienceBridgeEvent::Earned(event) => event,
@@ -150,10 +144,7 @@ impl RemembersInState for SalienceBridge {
 
 /// What earned how much in a moment; none where it teaches nothing.
 fn earned(lived: &EpisodeLived) -> Option<(Vec<String>, f64)> {
-    let acted = lived
-        .actions
-        .iter()
-        .any(|action| action.tool != RESPOND && matches!(action.status.as_str(), "done" | "failed"));
+    let acted = lived.actions.iter().any(|action| action.tool != RESPOND && action.status.success().is_some());
     let objects: BTreeSet<String> = lived.objects.iter().map(|object| key(object)).collect();
     if is_of_a_person(&lived.source) {
         let words: BTreeSet<String> = gist(&lived.text).into_iter().take(MOST_WORDS).chain(objects).collect();
@@ -206,7 +197,7 @@ impl Hears<RecordsRemoved> for SalienceBridge {
 impl Hears<ReportStats> for SalienceBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "objects": self.objects.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

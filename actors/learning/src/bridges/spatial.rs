@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gist::{key, plain_words};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, keep_most, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, keep_most, part};
 
 const THINGS: usize = 512;
 const PLACES: usize = 16;
@@ -234,10 +234,6 @@ impl Region for SpatialBridge {
     type Event = SpatialEvent;
     type Settings = ();
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: SpatialEvent) {
         let event = match event {
             SpatialEvent::Noted(event) => event,
@@ -313,7 +309,7 @@ impl Hears<ReportStats> for SpatialBridge {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let things = self.things.keys().filter(|name| !name.starts_with('…')).count();
         let counts = serde_json::json!({ "things": things });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

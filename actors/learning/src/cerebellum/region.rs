@@ -34,7 +34,7 @@ use super::object::{MOST_EPISODES, MOST_PAIRS, Pairing, object_of};
 use super::program::{Example, SkillLaw, crystallise, recalled, strengthened};
 use maxim_bus::rooms::RESPOND;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, part};
 
 /// Goals of open turns at most; the oldest leave.
 const MOST_OPEN: usize = 64;
@@ -143,10 +143,6 @@ impl Region for Cerebellum {
     const STAGE: Stage = Stage::Learning;
     type Event = CerebellumEvent;
     type Settings = SkillLaw;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: CerebellumEvent) {
         match event {
@@ -341,10 +337,9 @@ impl Cerebellum {
         pulse.keep(CerebellumEvent::TurnClosed { turn });
         let acts: Vec<_> = actions.iter().filter(|act| act.tool != RESPOND).collect();
         // What was blocked, denied, stopped or lost says nothing about how well the sequence does.
-        if acts.is_empty() || acts.iter().any(|act| !["done", "failed"].contains(&act.status.as_str())) {
-            return;
-        }
-        let reached = acts.iter().all(|act| act.status == "done");
+        let ends: Option<Vec<bool>> = acts.iter().map(|act| act.status.success()).collect();
+        let Some(ends) = ends.filter(|ends| !ends.is_empty()) else { return };
+        let reached = ends.into_iter().all(|success| success);
         let calls: Vec<(String, Json)> = acts.iter().map(|act| (act.tool.clone(), act.params.clone())).collect();
         if let Some(program) = self.program_for(&open.goal, &calls) {
             return self.practised(program, reached, turn, pulse);
@@ -450,6 +445,6 @@ impl Hears<ReportStats> for Cerebellum {
         let counts = serde_json::json!({
             "forward_models": models, "programs": programs, "tool_objects": self.pairs.len(),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::law::{QuickLaw, judge};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IntraparietalSulcus {
@@ -30,10 +30,6 @@ impl Region for IntraparietalSulcus {
     /// The verdict that was given.
     type Event = SeriesVerdict;
     type Settings = QuickLaw;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, verdict: SeriesVerdict) {
         match verdict {
@@ -60,7 +56,7 @@ impl Hears<ReportStats> for IntraparietalSulcus {
             "random": self.random,
             "structured": self.structured,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

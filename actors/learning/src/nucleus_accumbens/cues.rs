@@ -29,7 +29,6 @@ pub type Present = (String, f64);
 
 /// What is known of a thing beside one act.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "KeptCue")]
 struct Cue {
     /// −1 to 1 and a little beyond.
     strength: f64,
@@ -37,32 +36,8 @@ struct Cue {
     times: u32,
     /// How the act went then.
     series: OutcomeSeries,
-    #[serde(skip_serializing_if = "FewSources::is_empty")]
+    #[serde(default, skip_serializing_if = "FewSources::is_empty")]
     of: FewSources,
-}
-
-/// As it is read: of a thing that was met before more was noted only the strength was written.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum KeptCue {
-    Strength(f64),
-    Whole {
-        strength: f64,
-        times: u32,
-        series: OutcomeSeries,
-        #[serde(default)]
-        of: FewSources,
-    },
-}
-
-impl From<KeptCue> for Cue {
-    fn from(kept: KeptCue) -> Self {
-        match kept {
-            // That it was there at least once keeps it from being taken for one of which all is known.
-            KeptCue::Strength(strength) => Self { strength, times: 1, ..Self::default() },
-            KeptCue::Whole { strength, times, series, of } => Self { strength, times, series, of },
-        }
-    }
 }
 
 /// Things beside one act.
@@ -196,15 +171,5 @@ mod tests {
         let chosen = known.choose(present);
         let names: Vec<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["thing 25", "thing 39", "thing 38", "thing 37"]);
-    }
-
-    #[test]
-    fn a_thing_of_which_only_the_strength_was_written_is_read_and_stays_whatever_is_forgotten() {
-        let mut known: CueStrengths = serde_json::from_str(r#"{"dog": -0.6}"#).expect("one of before");
-        assert_eq!(known.get("dog"), -0.6);
-        known.forget(&BTreeSet::from([maxim_region::source_hash("e")]));
-        assert_eq!(known.get("dog"), -0.6);
-        let again: CueStrengths = serde_json::from_str(&serde_json::to_string(&known).expect("plain")).expect("whole");
-        assert_eq!(again, known);
     }
 }

@@ -47,7 +47,7 @@ use super::predict::Basis;
 use super::remembering::Restored;
 use maxim_language::Encoder;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, RecordView, Region};
+use maxim_region::{Hears, Pulse, RecordView, Region};
 use maxim_tools::messaging::{CALL_USER, SEND_MESSAGE};
 
 /// How the room is set up.
@@ -130,10 +130,6 @@ impl Region for NucleusAccumbens {
     const STAGE: Stage = Stage::Learning;
     type Event = NacEvent;
     type Settings = NacSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: NacEvent) {
         match event {
@@ -477,6 +473,6 @@ impl Hears<ReportStats> for NucleusAccumbens {
         let links = self.links().records().map(|(_, record)| record.links.len()).sum::<usize>();
         let kinds = self.links().kinds();
         let counts = serde_json::json!({ "links": links, "kinds": kinds, "observations": self.observations });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

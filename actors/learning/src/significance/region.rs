@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::law::{ETA, SignificanceLaw, distance, learn, usefulness};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// Moments that wait.
 const WAITING: usize = 512;
@@ -146,10 +146,6 @@ impl Region for SignificanceLearner {
     const STAGE: Stage = Stage::Learning;
     type Event = SignificanceEvent;
     type Settings = SignificanceLaw;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: SignificanceEvent) {
         match event {
@@ -430,7 +426,7 @@ impl Hears<ReportStats> for SignificanceLearner {
                 "every_moment": round(self.weights.bias),
             },
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

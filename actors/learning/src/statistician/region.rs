@@ -35,7 +35,7 @@ use super::wording::word;
 use maxim_bus::rooms::RESPOND;
 use maxim_language::{is_stop_word, words};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 /// A person who answers later than this has begun a new conversation.
 const SITTING: SignedDuration = SignedDuration::from_mins(30);
@@ -137,10 +137,6 @@ impl Region for Statistician {
     const STAGE: Stage = Stage::Learning;
     type Event = StatisticianEvent;
     type Settings = StatisticianSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: StatisticianEvent) {
         match event {
@@ -412,10 +408,11 @@ impl Statistician {
     /// A turn is over, or what of it waited for a person. Its goal stays open while a person may still allow something.
     fn close_turn(&self, turn: MessageId, actions: &[ActionSummary], pulse: &mut Pulse<'_, Self>) {
         let Some(kind) = self.goals.get(&turn).filter(|_| !actions.iter().any(ActionSummary::is_asked)) else { return };
-        let acts: Vec<&str> = actions.iter().filter(|act| act.tool != RESPOND).map(|act| act.status.as_str()).collect();
+        let acts = actions.iter().filter(|act| act.tool != RESPOND);
         // What was blocked, denied or stopped was never tried.
-        if !acts.is_empty() && acts.iter().all(|status| ["done", "failed"].contains(status)) {
-            let reached = acts.iter().all(|status| *status == "done");
+        let ends: Option<Vec<bool>> = acts.map(|act| act.status.success()).collect();
+        if let Some(ends) = ends.filter(|ends| !ends.is_empty()) {
+            let reached = ends.into_iter().all(|success| success);
             let metric = format!("goal:{kind}:success");
             let (value, episode) = (f64::from(u8::from(reached)), Some(turn));
             self.read(vec![Reading { metric, value, trust: Trust::Own, episode }], pulse);
@@ -515,7 +512,7 @@ impl Hears<ReportStats> for Statistician {
             "states": states,
             "correlated": self.claims.claimed.len(),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -12,8 +12,6 @@ use crate::hippocampus::spreading::Spreading;
 use maxim_language::Stems;
 use maxim_language::numbers::knowledge::{CONSTANTS, METHODS};
 
-/// The layer's name in exports and answers.
-pub const LAYER: &str = "angular_gyrus";
 /// Records at most; the least kept ones leave when it is reached. What is known from the start doesn't count.
 pub const CAPACITY: usize = 1_024;
 /// Records found where a filter sets no limit, and at most.

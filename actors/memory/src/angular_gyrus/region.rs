@@ -36,7 +36,7 @@ use super::linking::tell_edges;
 use super::model::{Consolidated, MathStore};
 use maxim_language::numbers::analysis::analyse;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, RecordView, Region};
+use maxim_region::{Hears, Pulse, RecordView, Region};
 
 /// How often it looks what may be compressed.
 const UPKEEP: SignedDuration = SignedDuration::from_hours(24);
@@ -127,10 +127,6 @@ impl Region for AngularGyrus {
     const STAGE: Stage = Stage::Memory;
     type Event = GyrusEvent;
     type Settings = GyrusSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: GyrusEvent) {
         match event {
@@ -397,7 +393,7 @@ impl Hears<ReportStats> for AngularGyrus {
         let mut counts = serde_json::json!(self.store.stats());
         counts["computed"] = self.computed.into();
         counts["failed"] = self.failed.into();
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -39,7 +39,7 @@ use super::unused::Unused;
 use maxim_bus::relations::{RelationType, RelationTypes};
 use maxim_language::Encoder;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Questions, RecordView, Region, Waiting};
+use maxim_region::{Hears, Pulse, Questions, RecordView, Region, Waiting};
 
 /// Lessons of a document that one step takes in: each is compared with what is like it.
 const MOST_LESSONS: usize = 64;
@@ -163,10 +163,6 @@ impl Region for AnteriorTemporalLobe {
     const STAGE: Stage = Stage::Memory;
     type Event = AtlEvent;
     type Settings = AtlSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: AtlEvent) {
         match event {
@@ -426,6 +422,6 @@ impl Hears<ReportStats> for AnteriorTemporalLobe {
             "concepts": self.index.len(), "relations": relations, "relation_types": self.types.len(),
             "compressed": compressed, "refused_lessons": self.refused,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::region::{CrossLayerGraph, GraphEvent};
 use super::wave::Wave;
-use maxim_region::{Hears, Pulse};
+use maxim_region::{Gather, Hears, Pulse};
 
 /// Results of a layer if nothing is said.
 const DEFAULT_LIMIT: usize = 5;
@@ -35,7 +35,8 @@ const MOST_OPEN: usize = 64;
 pub struct Open {
     asker: Name,
     turn: MessageId,
-    pub(super) due: Timestamp,
+    #[serde(default)]
+    pub(super) gather: Gather<Layer>,
     limit: usize,
     depth: usize,
     /// The times of which episodes are wanted.
@@ -44,8 +45,6 @@ pub struct Open {
     /// Which episodes are wanted beside that.
     #[serde(default)]
     only: Option<EpisodeFilter>,
-    /// Questions that are out, and to whom.
-    waiting: Vec<(MessageId, Layer)>,
     seeds: Vec<(MemoryRef, f64)>,
     /// The concept that was given, while nobody has said that there is one.
     #[serde(default)]
@@ -59,6 +58,12 @@ pub struct Open {
 }
 
 impl Open {
+    fn recall(&mut self, filter: EpisodeFilter, pulse: &mut Pulse<'_, CrossLayerGraph>) {
+        let until = Some(self.gather.due);
+        let recall = RecallEpisodes { filter, except: None, thought: false, waits: true, until };
+        self.gather.ask_for(Layer::Hippocampus, rooms::HIPPOCAMPUS, recall, pulse);
+    }
+
     fn is_wanted(&self, at: Timestamp) -> bool {
         let (earliest, latest) = self.between;
         earliest.is_none_or(|earliest| at >= earliest) && latest.is_none_or(|latest| at <= latest)
@@ -109,12 +114,11 @@ impl CrossLayerGraph {
         let mut open = Open {
             asker: cause.sender.clone(),
             turn: cause.correlation,
-            due: pulse.now().later(pulse.settings().deadline),
+            gather: Gather::until(pulse.now().later(pulse.settings().deadline)),
             limit,
             depth: asked.depth.unwrap_or(pulse.settings().spreading.hops).clamp(1, DEEPEST),
             between: (asked.time_after, asked.time_before),
             only: only_of(asked),
-            waiting: Vec::new(),
             seeds,
             unproven: None,
             wave: None,
@@ -135,31 +139,24 @@ impl CrossLayerGraph {
         let id = cause.id;
         if let Some(concept) = &asked.concept_id {
             let find = FindConcepts { concept_id: Some(concept.clone()), limit: 1, ..FindConcepts::default() };
-            let question = pulse.ask(rooms::ANTERIOR_TEMPORAL_LOBE, find);
-            open.waiting.push((question, Layer::Atl));
-            open.unproven = Some(question);
+            open.unproven = Some(open.gather.ask_for(Layer::Atl, rooms::ANTERIOR_TEMPORAL_LOBE, find, pulse));
         }
         match query {
             Some(text) => {
                 let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
-                let recall =
-                    RecallEpisodes { filter, except: None, thought: false, waits: true, until: Some(open.due) };
-                let episodes = pulse.ask(rooms::HIPPOCAMPUS, recall);
+                open.recall(filter, pulse);
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
-                let concepts = pulse.ask(rooms::ANTERIOR_TEMPORAL_LOBE, find);
-                let measured = pulse.ask(rooms::ANGULAR_GYRUS, RecallKnowledge { text: text.into(), limit: SEEDS });
-                let asked = [(episodes, Layer::Hippocampus), (concepts, Layer::Atl), (measured, Layer::AngularGyrus)];
-                open.waiting.extend(asked);
+                open.gather.ask_for(Layer::Atl, rooms::ANTERIOR_TEMPORAL_LOBE, find, pulse);
+                let measured = RecallKnowledge { text: text.into(), limit: SEEDS };
+                open.gather.ask_for(Layer::AngularGyrus, rooms::ANGULAR_GYRUS, measured, pulse);
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
             None if open.seeds.is_empty() => {
                 let filter = EpisodeFilter { limit: SEEDS, ..open.only.clone().unwrap_or_default() };
-                let recall =
-                    RecallEpisodes { filter, except: None, thought: false, waits: true, until: Some(open.due) };
-                open.waiting.push((pulse.ask(rooms::HIPPOCAMPUS, recall), Layer::Hippocampus));
+                open.recall(filter, pulse);
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
-            None if !open.waiting.is_empty() => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
+            None if !open.gather.is_whole() => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
             None => self.spread_on(id, open, pulse),
         }
     }
@@ -178,9 +175,9 @@ impl CrossLayerGraph {
         while let Some(wave) = open.wave.as_mut().filter(|wave| !wave.is_over()) {
             let episodes = wave.episodes();
             if !episodes.is_empty() && !is_silent {
-                let question = pulse.ask(rooms::HIPPOCAMPUS, FollowAssociations { ids: episodes });
-                open.waiting.push((question, Layer::Hippocampus));
-                open.due = pulse.now().later(pulse.settings().deadline);
+                let follow = FollowAssociations { ids: episodes };
+                open.gather.ask_for(Layer::Hippocampus, rooms::HIPPOCAMPUS, follow, pulse);
+                open.gather.due = pulse.now().later(pulse.settings().deadline);
                 return pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
             let by_graph = self.hop(wave.front(), &pulse.settings().spreading);
@@ -199,20 +196,20 @@ impl CrossLayerGraph {
         };
         let episodes = ids(Layer::Hippocampus);
         if !episodes.is_empty() {
-            let question = pulse.ask(rooms::HIPPOCAMPUS, FetchEpisodes { ids: episodes, only: open.only.clone() });
-            open.waiting.push((question, Layer::Hippocampus));
+            let fetch = FetchEpisodes { ids: episodes, only: open.only.clone() };
+            open.gather.ask_for(Layer::Hippocampus, rooms::HIPPOCAMPUS, fetch, pulse);
         }
         for concept_id in ids(Layer::Atl) {
             let find = FindConcepts { concept_id: Some(concept_id), limit: 1, ..FindConcepts::default() };
-            open.waiting.push((pulse.ask(rooms::ANTERIOR_TEMPORAL_LOBE, find), Layer::Atl));
+            open.gather.ask_for(Layer::Atl, rooms::ANTERIOR_TEMPORAL_LOBE, find, pulse);
         }
         let others = |found: &&LayerActivation| !matches!(found.layer, Layer::Hippocampus | Layer::Atl);
         open.answer.others = reached.iter().filter(others).cloned().collect();
         open.reached = Some(reached);
-        if open.waiting.is_empty() {
+        if open.gather.is_whole() {
             return self.end(Some(id), open, pulse);
         }
-        open.due = pulse.now().later(pulse.settings().deadline);
+        open.gather.due = pulse.now().later(pulse.settings().deadline);
         pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
     }
 
@@ -234,15 +231,14 @@ impl CrossLayerGraph {
 
     /// The open question that this answer belongs to, without the question that it answers.
     fn answered(&self, pulse: &Pulse<'_, Self>) -> Option<(MessageId, Open)> {
-        let question = pulse.cause()?.cause?;
-        let (id, open) = self.open.iter().find(|(_, open)| open.waiting.iter().any(|(out, _)| *out == question))?;
+        let (id, open) = self.open.iter().find(|(_, open)| open.gather.answered(pulse).is_some())?;
         let mut open = open.as_ref().clone();
-        open.waiting.retain(|(out, _)| *out != question);
+        open.gather.take(pulse);
         Some((*id, open))
     }
 
     fn go_on(&self, id: MessageId, open: Open, pulse: &mut Pulse<'_, Self>) {
-        match (open.waiting.is_empty(), &open.wave, open.reached.is_some()) {
+        match (open.gather.is_whole(), &open.wave, open.reached.is_some()) {
             (false, ..) => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
             (true, None, false) => self.spread_on(id, open, pulse),
             // The hippocampus didn't answer: the hop is done without.
@@ -261,7 +257,7 @@ impl CrossLayerGraph {
 
     /// What has waited too long goes on without what is missing.
     pub(super) fn give_up(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
-        for (_, layer) in std::mem::take(&mut open.waiting) {
+        for layer in open.gather.give_up() {
             let missing = silence(layer);
             if !open.answer.missing.contains(&missing) {
                 open.answer.missing.push(missing);

@@ -15,35 +15,7 @@ const MOST: usize = 1024;
 
 /// A record that is gone, since when, and whether a person had it forgotten.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(from = "Told", into = "Told")]
-struct One {
-    at: Timestamp,
-    record: MemoryRef,
-    forgotten: bool,
-}
-
-/// As it is written. States of before 2026-12 don't tell who wanted it.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Told {
-    Whole(Timestamp, MemoryRef, bool),
-    Older(Timestamp, MemoryRef),
-}
-
-impl From<Told> for One {
-    fn from(told: Told) -> Self {
-        match told {
-            Told::Whole(at, record, forgotten) => Self { at, record, forgotten },
-            Told::Older(at, record) => Self { at, record, forgotten: false },
-        }
-    }
-}
-
-impl From<One> for Told {
-    fn from(one: One) -> Self {
-        Self::Whole(one.at, one.record, one.forgotten)
-    }
-}
+struct One(Timestamp, MemoryRef, bool);
 
 /// What is gone, the newest last.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -52,10 +24,10 @@ pub struct Gone(VecDeque<One>);
 
 impl Gone {
     pub fn note(&mut self, records: Vec<MemoryRef>, at: Timestamp, forgotten: bool) {
-        self.0.extend(records.into_iter().map(|record| One { at, record, forgotten }));
+        self.0.extend(records.into_iter().map(|record| One(at, record, forgotten)));
         let over = self.0.len().saturating_sub(MOST);
         self.0.drain(..over);
-        while self.0.front().is_some_and(|gone| at.duration_since(gone.at) > LATE) {
+        while self.0.front().is_some_and(|gone| at.duration_since(gone.0) > LATE) {
             self.0.pop_front();
         }
     }
@@ -67,12 +39,12 @@ impl Gone {
 
     /// Whether it is among them because a person had it forgotten.
     pub fn holds_forgotten(&self, record: &MemoryRef, now: Timestamp) -> bool {
-        self.of(record, now).any(|gone| gone.forgotten)
+        self.of(record, now).any(|One(.., forgotten)| *forgotten)
     }
 
     fn of<'a>(&'a self, record: &'a MemoryRef, now: Timestamp) -> impl Iterator<Item = &'a One> {
-        let lately = self.0.iter().rev().take_while(move |gone| now.duration_since(gone.at) <= LATE);
-        lately.filter(move |gone| gone.record == *record)
+        let lately = self.0.iter().rev().take_while(move |gone| now.duration_since(gone.0) <= LATE);
+        lately.filter(move |gone| gone.1 == *record)
     }
 }
 
@@ -96,10 +68,6 @@ mod tests {
         let written = serde_json::to_string(&gone).expect("plain data");
         let read: Gone = serde_json::from_str(&written).expect("what was written");
         assert_eq!(serde_json::to_string(&read).expect("plain data"), written);
-        let older = r#"[["1970-01-01T00:00:00Z", {"layer": "hippocampus", "id": "a"}]]"#;
-        let older = older.replace("\"hippocampus\"", &serde_json::to_string(&Layer::Hippocampus).expect("a name"));
-        let older: Gone = serde_json::from_str(&older).expect("an older state");
-        assert!(older.holds(&episode("a"), at(1)) && !older.holds_forgotten(&episode("a"), at(1)));
         assert_eq!((gone.0.len(), gone.holds(&episode("b"), at(301))), (MOST, false));
     }
 }

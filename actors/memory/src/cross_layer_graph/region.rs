@@ -29,7 +29,7 @@ use super::gone::Gone;
 use super::graph::{Draft, EdgeKind, Graph, Node, ToldEdge};
 use crate::hippocampus::spreading::Spreading;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, RecordView, Region};
+use maxim_region::{Hears, Pulse, RecordView, Region};
 
 /// How the room is set up.
 #[derive(Clone, Debug)]
@@ -130,10 +130,6 @@ impl Region for CrossLayerGraph {
     type Event = GraphEvent;
     type Settings = GraphSettings;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: GraphEvent) {
         match event {
             GraphEvent::Changed { nodes, next } => {
@@ -170,12 +166,12 @@ impl Region for CrossLayerGraph {
 
     fn next_deadline(&self, _settings: &GraphSettings) -> Option<Timestamp> {
         let doubted = self.doubted.values().map(|doubted| doubted.due);
-        self.open.values().map(|open| open.due).chain(doubted).min()
+        self.open.values().map(|open| open.gather.due).chain(doubted).min()
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
-        for (id, open) in self.open.iter().filter(|(_, open)| open.due <= now) {
+        for (id, open) in self.open.iter().filter(|(_, open)| open.gather.due <= now) {
             self.give_up(*id, open.as_ref().clone(), pulse);
         }
         self.ask_again(pulse);
@@ -284,6 +280,6 @@ impl Hears<ReportStats> for CrossLayerGraph {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let (nodes, edges) = self.graph.size();
         let counts = serde_json::json!({ "records": nodes, "edges": edges });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

@@ -28,7 +28,7 @@ use super::situation_index::SituationIndex;
 use maxim_language::Encoder;
 use maxim_language::packed::PackedVector;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, RecordView, Region};
+use maxim_region::{Hears, Pulse, RecordView, Region};
 
 /// Answers where the question says nothing about their number.
 pub(super) const USUAL_LIMIT: usize = 5;
@@ -117,10 +117,6 @@ impl Region for EntorhinalCortex {
     const STAGE: Stage = Stage::Memory;
     type Event = EntorhinalEvent;
     type Settings = EntorhinalSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: EntorhinalEvent) {
         match event {
@@ -306,6 +302,6 @@ impl Hears<ReportStats> for EntorhinalCortex {
             "signatures": signatures, "encoder": encoder, "waiting_for_encoder": self.unsettled.stale.len(),
             "outer_encoder": self.outer.report(self.places, signatures),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

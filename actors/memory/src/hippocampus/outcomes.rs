@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
+use maxim_bus::rooms::RESPOND;
 use maxim_bus::signals::bridges::EpisodeLived;
 use maxim_bus::signals::intent::{IntentRefused, Refusal};
 use maxim_bus::signals::outbox::DeliveryEnded;
@@ -13,7 +14,7 @@ use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::PainSignal;
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::similarity::SituationsStored;
-use maxim_bus::signals::thought::{ActionSummary, TurnEnded};
+use maxim_bus::signals::thought::{ActionStatus, ActionSummary, TurnEnded};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -25,8 +26,6 @@ use super::records::episode_key;
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// Tool that only speaks: a turn in which nothing else was done has no action of its own.
-const RESPOND: &str = "respond";
 /// Moments that were let pass and are held, at most; each takes the place of the oldest.
 pub(super) const HELD: u32 = 32;
 /// Turns whose newest result is held until they end, at most.
@@ -86,14 +85,8 @@ fn left_in(ended: &mut TurnEnded, intent: MessageId) -> Option<&mut ActionSummar
 
 /// The turn as it would have ended with this refusal of an action that waited for a person; none where none did.
 fn with_refusal(mut ended: TurnEnded, refused: &IntentRefused) -> Option<TurnEnded> {
-    let action = left_in(&mut ended, refused.intent)?;
-    action.status = match refused.refusal {
-        Refusal::Asked => return None,
-        Refusal::Blocked => "blocked",
-        Refusal::Stopped => "stopped",
-        Refusal::Denied => "denied",
-    }
-    .into();
+    let action = left_in(&mut ended, refused.intent).filter(|_| refused.refusal != Refusal::Asked)?;
+    action.status = refused.refusal.into();
     action.reason = Some(format!("{}: {}", refused.rule, refused.reason));
     Some(ended)
 }
@@ -103,12 +96,7 @@ fn with_late(mut ended: TurnEnded, result: &ToolResult) -> Option<TurnEnded> {
     let action = left_in(&mut ended, result.intent)?;
     action.id = result.action;
     action.reason.clone_from(&result.error);
-    action.status = match result.success {
-        Some(true) => "done",
-        Some(false) => "failed",
-        None => "unknown",
-    }
-    .into();
+    action.status = ActionStatus::ended(result.success);
     Some(ended)
 }
 
@@ -135,21 +123,18 @@ fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp, retold: boo
 
 /// Puts into the episode what was done and what came of it. `result`: the words of the newest result, and its action.
 fn complete(episode: &mut EpisodicMemory, ended: &TurnEnded, result: Option<&(MessageId, String)>) {
+    // A turn in which the agent only spoke has no action of its own.
     let mut done = ended.actions.iter().rev().filter(|action| action.tool != RESPOND);
     if let Some(action) = done.next() {
         let params = action.params.as_object().cloned().unwrap_or_default();
         episode.action = Some(Action { tool: action.tool.clone(), params });
-        let success = match action.status.as_str() {
-            "done" => Some(true),
-            "failed" => Some(false),
-            _ => None,
-        };
+        let success = action.status.success();
         let own = result.filter(|(of, words)| *of == action.id && !words.is_empty()).map(|(_, words)| words.clone());
-        let result = own.or_else(|| action.reason.clone()).unwrap_or_else(|| action.status.clone());
+        let result = own.or_else(|| action.reason.clone()).unwrap_or_else(|| action.status.to_string());
         episode.outcome = Some(Outcome { success, result });
     } else if episode.outcome.is_none() {
         // What was answered may repeat what was recalled, so it stays out of what is found by words.
-        let answered = !ended.lost && ended.actions.iter().any(|action| action.status == "done");
+        let answered = !ended.lost && ended.actions.iter().any(|action| action.status == ActionStatus::Done);
         let success = answered.then_some(true);
         episode.outcome = Some(Outcome { success, result: String::new() });
     }

@@ -57,7 +57,7 @@ use super::upkeep::{Merge, Sealed, load_gone};
 use maxim_language::Encoder;
 use maxim_language::packed::PackedVector;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Questions, RecordView, Region};
+use maxim_region::{Hears, Pulse, Questions, RecordView, Region};
 
 /// Documents among which a repeated observation is looked for.
 pub(super) const RECENT: usize = 32;
@@ -233,10 +233,6 @@ impl Region for Hippocampus {
     type Event = HippocampusEvent;
     type Settings = HippocampusSettings;
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: HippocampusEvent) {
         self.take_in(event);
     }
@@ -309,6 +305,6 @@ impl Hears<ReportStats> for Hippocampus {
             "edges": self.edges.len(),
             "unlinked": self.linking.waiting(self.next),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

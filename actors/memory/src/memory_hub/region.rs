@@ -19,7 +19,7 @@ use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// How sessions are set up.
 #[derive(Clone, Debug)]
@@ -71,10 +71,6 @@ impl Region for MemoryHub {
     const STAGE: Stage = Stage::Memory;
     type Event = HubEvent;
     type Settings = HubSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: HubEvent) {
         match event {
@@ -172,6 +168,6 @@ impl Hears<ReportStats> for MemoryHub {
             "sleeping": self.sleeping,
             "removed": self.removed,
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

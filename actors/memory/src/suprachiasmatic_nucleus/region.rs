@@ -30,7 +30,7 @@ use super::oscillators::HebbLaw;
 use super::rhythm::RhythmLaw;
 use maxim_region::RecordView;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// How the room is set up.
 #[derive(Clone, Debug)]
@@ -152,10 +152,6 @@ impl Region for SuprachiasmaticNucleus {
     const STAGE: Stage = Stage::Memory;
     type Event = ScnEvent;
     type Settings = ScnSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: ScnEvent) {
         match event {
@@ -410,7 +406,7 @@ impl Hears<ReportStats> for SuprachiasmaticNucleus {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let (moments, bytes) = self.index.as_ref().map_or((0, 0), |index| (index.living(), index.size()));
         let counts = serde_json::json!({ "moments": moments, "index_bytes": bytes });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

@@ -25,7 +25,7 @@ use serde_json::json;
 
 use super::law::{PainKind, Sores};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct PainDetector {
@@ -72,10 +72,6 @@ impl Region for PainDetector {
     type Event = PainEvent;
     type Settings = ();
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, event: PainEvent) {
         match event {
             PainEvent::Failed { kind, tool, at, felt } => {
@@ -118,8 +114,6 @@ impl Hears<ReportStats> for PainDetector {
     fn hear(&self, _asked: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         pulse.reply(StatsReported {
             region: Self::NAME.into(),
-            available: true,
-            reason: None,
             counts: json!({ "pains": self.counts.values().sum::<u64>(), "by_kind": self.counts }),
         });
     }

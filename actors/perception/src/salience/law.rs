@@ -27,13 +27,8 @@ pub const STARTLE_FADES: f64 = 60.0;
 pub enum SourceKind {
     /// A person's message; it has a fixed salience.
     Person,
-    Pain,
-    /// The outcome of an own action.
-    Outcome,
     /// An observation of the surroundings.
     Observation,
-    /// The agent's own timers and drives.
-    Inner,
 }
 
 /// Salience of every message of a person, whatever else is going on.
@@ -44,10 +39,7 @@ impl SourceKind {
     pub fn weight(self) -> f64 {
         match self {
             Self::Person => PERSON,
-            Self::Pain => 0.9,
-            Self::Outcome => 0.5,
             Self::Observation => 0.4,
-            Self::Inner => 0.3,
         }
     }
 }

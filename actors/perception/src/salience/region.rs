@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::law::{Appraisal, NEUTRAL_HISTORY, RecentPercepts, SourceKind, significance, startle_left};
 use maxim_language::{Gist, Stems};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region, keep_most};
+use maxim_region::{Hears, Pulse, Region, keep_most};
 
 /// Characters of a percept that its gist is made of; the rest adds little that is new.
 const GIST: usize = 2_000;
@@ -56,7 +56,7 @@ pub struct SalienceRoom {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum SalienceEvent {
-    /// Of before turns were noted.
+    /// A percept without its turn, as stores of the formats 2 and 3 hold it.
     Perceived(Gist),
     PerceivedIn {
         turn: MessageId,
@@ -80,10 +80,6 @@ impl Region for SalienceRoom {
     const STAGE: Stage = Stage::Perception;
     type Event = SalienceEvent;
     type Settings = SalienceSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: SalienceEvent) {
         match event {
@@ -164,7 +160,7 @@ impl Hears<AdmittedPercept> for SalienceRoom {
         let stems = &pulse.settings().stems;
         let start: String = percept.content.chars().take(GIST).collect();
         let gist = Gist::of(stems, &start, percept.objects.iter().map(String::as_str));
-        let novelty = percept.novelty.unwrap_or_else(|| self.recent.novelty(&gist));
+        let novelty = self.recent.novelty(&gist);
         let goal = self.goal.as_deref().map(|goal| Gist::of(stems, goal, []));
         let said = percept.is_request();
         let appraisal = Appraisal {

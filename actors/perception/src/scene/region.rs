@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::law::Around;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// Things that others are told of without asking, at most.
 const NOTICED: usize = 16;
@@ -48,10 +48,6 @@ impl Region for Scene {
     const STAGE: Stage = Stage::Perception;
     type Event = SceneEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: SceneEvent) {
         match event {
@@ -102,7 +98,7 @@ impl Hears<SurveyScene> for Scene {
 impl Hears<ReportStats> for Scene {
     fn hear(&self, _question: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = json!({ "around": self.around.told(pulse.now(), false).len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }
 

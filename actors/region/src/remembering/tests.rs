@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::state::joined;
 use super::*;
-use crate::Card;
 use crate::rig::{Rig, ear};
 use crate::wiring;
 
@@ -41,10 +40,6 @@ impl Region for Pupil {
     const STAGE: Stage = Stage::Learning;
     type Event = PupilEvent;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PupilEvent) {
         let PupilEvent::Imported(puts) = event;

@@ -3,9 +3,9 @@ use maxim_bus::{MessageId, Meta, RegionName, Signal, Stage, Trust};
 
 use super::dead_letter::{LETTER_BYTES, LETTERS};
 use super::*;
+use crate::Hears;
 use crate::rig::Rig;
 use crate::wiring;
-use crate::{Card, Hears};
 
 /// Keeps the first of what it hears, and nothing of the rest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -18,10 +18,6 @@ impl Region for First {
     const STAGE: Stage = Stage::Memory;
     type Event = ();
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, (): ()) {
         self.0 = true;
@@ -97,10 +93,6 @@ impl Region for Thrice {
     type Event = ();
     type Settings = ();
 
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
-
     fn apply(&mut self, (): ()) {
         self.0 += 1;
     }
@@ -135,10 +127,6 @@ impl Region for Boundless {
     const STAGE: Stage = Stage::Memory;
     type Event = f64;
     type Settings = ();
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, number: f64) {
         self.0 = number;

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conduct::{Sleep, after, next_at};
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Pulse, Region};
+use maxim_region::{Hears, Pulse, Region};
 
 /// How sleep is set up.
 #[derive(Clone, Debug)]
@@ -113,10 +113,6 @@ impl Region for Consolidation {
     const STAGE: Stage = Stage::Sleep;
     type Event = ConsolidationEvent;
     type Settings = ConsolidationSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: ConsolidationEvent) {
         match event {
@@ -364,6 +360,6 @@ impl Hears<ReportStats> for Consolidation {
                 "missing": last.missing,
             })),
         });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

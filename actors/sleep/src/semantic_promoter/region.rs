@@ -26,7 +26,7 @@ use super::run::{Offered, Phase, Run};
 use maxim_config::{Shape, section};
 use maxim_language::naming;
 use maxim_region::wiring;
-use maxim_region::{Card, Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
+use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 section! {
     /// What becomes general knowledge. How sure and how often stands at `memory.promotion_*`.
@@ -150,10 +150,6 @@ impl Region for SemanticPromoter {
     const STAGE: Stage = Stage::Sleep;
     type Event = PromoterEvent;
     type Settings = PromoterSettings;
-
-    fn card() -> Card<Self> {
-        Self::wiring()
-    }
 
     fn apply(&mut self, event: PromoterEvent) {
         match event {
@@ -516,6 +512,6 @@ impl Hears<ConceptFormed> for SemanticPromoter {
 impl Hears<ReportStats> for SemanticPromoter {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
         let counts = serde_json::json!({ "promoted_patterns": self.known.len() });
-        pulse.reply(StatsReported { region: Self::NAME.into(), available: true, reason: None, counts });
+        pulse.reply(StatsReported { region: Self::NAME.into(), counts });
     }
 }

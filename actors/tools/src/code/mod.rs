@@ -24,7 +24,7 @@ use super::contained::SandboxPolicy;
 use super::{Access, ErrorKind, Hands, Mode, ToolFailure};
 
 /// The longest a call may take: what is asked, but never longer than the agent's own bound.
-fn deadline(params: &serde_json::Value, hands: &Hands) -> Duration {
+pub(super) fn deadline(params: &serde_json::Value, hands: &Hands) -> Duration {
     let asked = params["timeout_seconds"].as_u64().map(Duration::from_secs);
     asked.map_or(hands.deadline, |asked| asked.min(hands.deadline))
 }
@@ -39,7 +39,7 @@ fn folder(path: &str, hands: &Hands) -> Result<PathBuf, ToolFailure> {
 }
 
 /// Where a contained program may write.
-fn writable(hands: &Hands) -> Result<Vec<PathBuf>, ToolFailure> {
+pub(super) fn writable(hands: &Hands) -> Result<Vec<PathBuf>, ToolFailure> {
     Ok(vec![hands.root()?.unwrap_or_else(|| PathBuf::from("/"))])
 }
 

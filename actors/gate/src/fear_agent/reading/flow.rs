@@ -12,7 +12,7 @@ use maxim_bus::signals::outcome::{CHANGED, ToolResult};
 use maxim_bus::signals::program_files::{FixPrograms, Fixed, ProgramsFixed, ProgramsRead, ReadPrograms, Scope, Wanted};
 use serde::{Deserialize, Serialize};
 
-use super::super::region::{FearAgent, FearEvent, GateEntry, record_key};
+use super::super::region::{FearAgent, FearEvent, GateEntry, GateStatus, record_key};
 use super::super::verdict::rules;
 use super::super::{Judgement, Setting, Verdict, paths};
 use super::Seen;
@@ -145,7 +145,7 @@ impl FearAgent {
     }
 
     fn read(mut entry: GateEntry, wanted: Vec<Wanted>, seen: &Seen, tries: u8, pulse: &mut Pulse<'_, Self>) {
-        entry.status = "reading".into();
+        entry.status = GateStatus::Reading;
         entry.files.round += 1;
         let (id, turn, trust) = (entry.id, entry.intent.turn, entry.trust);
         pulse.put(record_key(id), &entry);
@@ -160,7 +160,7 @@ impl FearAgent {
     }
 
     fn fix_again(mut entry: GateEntry, scope: Scope, purpose: Purpose, tries: u8, pulse: &mut Pulse<'_, Self>) {
-        entry.status = "checking".into();
+        entry.status = GateStatus::Checking;
         let (id, turn, trust) = (entry.id, entry.intent.turn, entry.trust);
         pulse.put(record_key(id), &entry);
         let due = pulse.now().later(FIXING);

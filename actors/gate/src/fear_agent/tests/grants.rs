@@ -19,10 +19,8 @@ use maxim_bus::{Envelope, MessageId, Signal, Trust};
 use serde_json::{Value, json};
 
 use super::super::grants::MOST;
-use super::super::region::FearEvent;
 use super::super::*;
 use crate::ClearedIntent;
-use maxim_region::Region;
 use maxim_region::rig::{Rig, ear, monday_morning};
 use maxim_tools::program_files::fixed_of;
 
@@ -330,18 +328,6 @@ fn wrong_codes_close_a_question_and_the_time_of_an_id_names_nothing() {
     assert_eq!(gate.answer("http", Trust::Owner, &code_of(approval), false), ConsentTaken::Nothing);
     let next = gate.asks("python3 b.py");
     assert!(matches!(gate.answer("http", Trust::Owner, &code_of(next), false), ConsentTaken::Allowed { .. }));
-}
-
-#[test]
-fn grants_of_an_earlier_version_are_listed_and_not_honoured() {
-    let mut agent = FearAgent::default();
-    agent.apply(FearEvent::AllowedAlways { kind: "bash/exec.file".into() });
-    let state = serde_json::to_value(&agent).expect("state");
-    let mut old = state.as_object().expect("members").clone();
-    old.remove("grants");
-    old.remove("guesses");
-    let read: FearAgent = serde_json::from_value(old.into()).expect("an earlier state is read");
-    assert!(read.allowed.contains("bash/exec.file") && read.grants.is_empty());
 }
 
 #[test]

@@ -1,0 +1,4 @@
+//! Days and spans of time that words name.
+
+pub mod days;
+pub mod spans;
