@@ -37,4 +37,4 @@ pub use clock::{Clock, SharedClock, SystemClock, VirtualClock};
 pub use ids::{AgentId, Epoch, Lsn, MessageId, RegionName};
 pub use inbox::{Delivery, Inbox, InboxCounters};
 pub use provenance::Provenance;
-pub use signal::{Body, Envelope, Lane, Meta, Name, Policy, Query, Signal, Stage, Trust};
+pub use signal::{Addressed, Body, Envelope, Lane, Meta, Name, Policy, Query, Signal, Stage, Trust};

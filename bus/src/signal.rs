@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AgentId, MessageId};
-use crate::{head, scratch};
+use crate::{RegionName, head, scratch};
 
 /// The stations of a turn, in the order in which a percept passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,6 +85,11 @@ pub trait Signal: Serialize + Clone + fmt::Debug + Send + Sync + 'static {
 /// A signal that asks; `Answer` is the signal that replies to the asker alone.
 pub trait Query: Signal {
     type Answer: Signal;
+}
+
+/// A query that one room alone answers, so that nobody who asks it names the room.
+pub trait Addressed: Query {
+    const OF: RegionName;
 }
 
 /// A stored body that can't become a signal again.

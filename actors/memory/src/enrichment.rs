@@ -308,14 +308,19 @@ impl Hears<SalientPercept> for Enrichment {
             ..EpisodeFilter::default()
         };
         let recall = RecallEpisodes { filter, except: Some(turn), thought: false, waits: false, until: Some(due) };
-        gather.ask(EPISODES, recall, pulse);
-        gather.ask(TIMES, DescribeTime::default(), pulse);
+        gather.ask(recall, pulse);
+        gather.ask(DescribeTime::default(), pulse);
         let (settings, text) = (pulse.settings(), &salient.percept.content);
         for room in settings.knowing() {
-            gather.ask(room, RecallKnowledge { text: text.clone(), limit: settings.knowledge }, pulse);
+            gather.ask_room(
+                (*room).into(),
+                room,
+                RecallKnowledge { text: text.clone(), limit: settings.knowledge },
+                pulse,
+            );
         }
-        gather.ask(PROGRAMS, RecallPrograms { text: text.clone(), limit: PRACTISED }, pulse);
-        gather.ask(FEARS, RecallFears { text: text.clone(), limit: FEARED }, pulse);
+        gather.ask(RecallPrograms { text: text.clone(), limit: PRACTISED }, pulse);
+        gather.ask(RecallFears { text: text.clone(), limit: FEARED }, pulse);
         pulse.keep(EnrichmentEvent::Asked { turn, trust: pulse.trust(), gather });
     }
 }

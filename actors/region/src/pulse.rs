@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use maxim_bus::hash::StableHash;
-use maxim_bus::{AgentId, Body, Envelope, MessageId, Meta, Name, Query, RegionName, Signal, Trust, scratch};
+use maxim_bus::{Addressed, AgentId, Body, Envelope, MessageId, Meta, Name, Query, RegionName, Signal, Trust, scratch};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -258,12 +258,20 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send_as(id, id, trust, None, Arc::new(signal), S::NAME)
     }
 
-    /// Asks one room. The answer comes as a signal; the question's id is its cause.
-    pub fn ask<Q: Query>(&mut self, whom: RegionName, query: Q) -> MessageId
+    /// Asks the room that answers such a question. The answer comes as a signal; the question's id is its cause.
+    pub fn ask<Q: Addressed>(&mut self, question: Q) -> MessageId
     where
         R: Emits<Q>,
     {
-        self.common.send(None, self.trust(), Some(whom.into()), Arc::new(query), Q::NAME)
+        self.ask_room(Q::OF, question)
+    }
+
+    /// Asks one room of several that answer such a question.
+    pub fn ask_room<Q: Query>(&mut self, room: RegionName, question: Q) -> MessageId
+    where
+        R: Emits<Q>,
+    {
+        self.common.send(None, self.trust(), Some(room.into()), Arc::new(question), Q::NAME)
     }
 
     /// Answers whoever asked what is being heard, and nobody else.

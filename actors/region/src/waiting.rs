@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use maxim_bus::{MessageId, Name, Query, RegionName, Signal};
+use maxim_bus::{Addressed, MessageId, Name, Query, RegionName, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::{Emits, Pulse, Region};
@@ -93,23 +93,32 @@ impl<Q> Gather<Q> {
         Self { due, asked: Vec::new() }
     }
 
-    /// Asks a room, and waits for its answer under the room's name.
-    pub fn ask<R, S>(&mut self, room: RegionName, question: S, pulse: &mut Pulse<'_, R>)
+    /// Asks the room that answers such a question, and waits for its answer under the room's name.
+    pub fn ask<R, S>(&mut self, question: S, pulse: &mut Pulse<'_, R>)
     where
         R: Region + Emits<S>,
-        S: Query,
+        S: Addressed,
         Q: From<RegionName>,
     {
-        self.ask_for(room.into(), room, question, pulse);
+        self.ask_for(S::OF.into(), question, pulse);
     }
 
-    /// Asks a room, and waits for its answer under what it is for.
-    pub fn ask_for<R, S>(&mut self, what: Q, room: RegionName, question: S, pulse: &mut Pulse<'_, R>) -> MessageId
+    /// The same, under what the answer is for.
+    pub fn ask_for<R, S>(&mut self, what: Q, question: S, pulse: &mut Pulse<'_, R>) -> MessageId
+    where
+        R: Region + Emits<S>,
+        S: Addressed,
+    {
+        self.ask_room(what, S::OF, question, pulse)
+    }
+
+    /// Asks one room of several that answer such a question, and waits under what the answer is for.
+    pub fn ask_room<R, S>(&mut self, what: Q, room: RegionName, question: S, pulse: &mut Pulse<'_, R>) -> MessageId
     where
         R: Region + Emits<S>,
         S: Query,
     {
-        let question = pulse.ask(room, question);
+        let question = pulse.ask_room(room, question);
         self.asked.push((question, what));
         question
     }

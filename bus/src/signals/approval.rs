@@ -5,8 +5,9 @@ use serde_json::Value as Json;
 
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::{Query, Trust};
+use crate::signal::{Addressed, Query, Trust};
 use crate::signals::percept::Percept;
+use crate::{RegionName, rooms};
 
 /// Letters of an approval's id by which it is called in a message.
 const CODE: usize = 4;
@@ -110,6 +111,9 @@ signal! {
 
 impl Query for AnswerApproval {
     type Answer = ApprovalAnswered;
+}
+impl Addressed for AnswerApproval {
+    const OF: RegionName = rooms::FEAR_AGENT;
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// Asks the hippocampus what these episodes are associated with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,4 +28,7 @@ signal! {
 
 impl Query for FollowAssociations {
     type Answer = AssociationsFollowed;
+}
+impl Addressed for FollowAssociations {
+    const OF: RegionName = rooms::HIPPOCAMPUS;
 }

@@ -11,8 +11,9 @@ use serde_json::Value as Json;
 use super::thought::ActionSummary;
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::{Query, Trust};
+use crate::signal::{Addressed, Query, Trust};
 use crate::units::{Novelty, Salience, Value};
+use crate::{RegionName, rooms};
 
 /// A moment is over and kept: what was perceived, what was done, what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -377,14 +378,26 @@ signal! {
 impl Query for ProposePlans {
     type Answer = PlansProposed;
 }
+impl Addressed for ProposePlans {
+    const OF: RegionName = rooms::PLANNING_BRIDGE;
+}
 impl Query for LocateUsually {
     type Answer = UsuallyLocated;
+}
+impl Addressed for LocateUsually {
+    const OF: RegionName = rooms::SPATIAL_BRIDGE;
 }
 impl Query for AssessContext {
     type Answer = ContextAssessed;
 }
+impl Addressed for AssessContext {
+    const OF: RegionName = rooms::FEAR_BRIDGE;
+}
 impl Query for ReportEnergy {
     type Answer = EnergyReported;
+}
+impl Addressed for ReportEnergy {
+    const OF: RegionName = rooms::ENERGY;
 }
 
 #[cfg(test)]

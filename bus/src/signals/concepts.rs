@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::recall::{EpisodeFilter, RecalledEpisode};
 use crate::signal;
-use crate::signal::{Query, Trust};
+use crate::signal::{Addressed, Query, Trust};
 use crate::units::Confidence;
+use crate::{RegionName, rooms};
 
 /// A layer of memory whose records can be joined with those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -554,8 +555,14 @@ signal! {
 impl Query for LearnConcepts {
     type Answer = ConceptsLearned;
 }
+impl Addressed for LearnConcepts {
+    const OF: RegionName = rooms::ANTERIOR_TEMPORAL_LOBE;
+}
 impl Query for FindConcepts {
     type Answer = ConceptsFound;
+}
+impl Addressed for FindConcepts {
+    const OF: RegionName = rooms::ANTERIOR_TEMPORAL_LOBE;
 }
 impl Query for RecallKnowledge {
     type Answer = KnowledgeRecalled;
@@ -563,8 +570,14 @@ impl Query for RecallKnowledge {
 impl Query for ProposeRelationType {
     type Answer = RelationTypeProposed;
 }
+impl Addressed for ProposeRelationType {
+    const OF: RegionName = rooms::ANTERIOR_TEMPORAL_LOBE;
+}
 impl Query for IngestDocument {
     type Answer = DocumentIngested;
+}
+impl Addressed for IngestDocument {
+    const OF: RegionName = rooms::ANTERIOR_TEMPORAL_LOBE;
 }
 impl Query for PinRecord {
     type Answer = RecordChanged;
@@ -578,6 +591,12 @@ impl Query for ConsolidateLayer {
 impl Query for RecallAssociated {
     type Answer = AssociatedRecalled;
 }
+impl Addressed for RecallAssociated {
+    const OF: RegionName = rooms::CROSS_LAYER_GRAPH;
+}
 impl Query for FetchEpisodes {
     type Answer = EpisodesFetched;
+}
+impl Addressed for FetchEpisodes {
+    const OF: RegionName = rooms::HIPPOCAMPUS;
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// Asks the text encoder for vectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,4 +76,7 @@ signal! {
 
 impl Query for FindMeant {
     type Answer = MeantFound;
+}
+impl Addressed for FindMeant {
+    const OF: RegionName = rooms::ENTORHINAL_CORTEX;
 }

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// What a person wants of a fear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,6 +115,12 @@ signal! {
 impl Query for SurveyFears {
     type Answer = FearsSurveyed;
 }
+impl Addressed for SurveyFears {
+    const OF: RegionName = rooms::FEAR_AGENT;
+}
 impl Query for RecallFears {
     type Answer = FearsRecalled;
+}
+impl Addressed for RecallFears {
+    const OF: RegionName = rooms::FEAR_AGENT;
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::{Query, Trust};
+use crate::signal::{Addressed, Query, Trust};
+use crate::{RegionName, rooms};
 
 /// Where a goal stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,4 +193,7 @@ signal! {
 
 impl Query for SurveyGoals {
     type Answer = GoalsSurveyed;
+}
+impl Addressed for SurveyGoals {
+    const OF: RegionName = rooms::GOALS;
 }

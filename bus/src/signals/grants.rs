@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// How far an "always" reaches. Each of these is told in words before it is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,4 +69,7 @@ signal! {
 
 impl Query for SurveyGrants {
     type Answer = GrantsSurveyed;
+}
+impl Addressed for SurveyGrants {
+    const OF: RegionName = rooms::FEAR_AGENT;
 }

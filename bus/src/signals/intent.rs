@@ -9,9 +9,10 @@ use super::thought::Mind;
 use crate::ids::MessageId;
 use crate::mode::Powers;
 use crate::signal;
-use crate::signal::Query;
 use crate::signal::Trust;
+use crate::signal::{Addressed, Query};
 use crate::units::Confidence;
+use crate::{RegionName, rooms};
 
 /// A wish to act. Its message id names it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,6 +142,9 @@ pub struct DecisionTaken {
 
 impl Query for ApprovalDecided {
     type Answer = DecisionTaken;
+}
+impl Addressed for ApprovalDecided {
+    const OF: RegionName = rooms::FEAR_AGENT;
 }
 
 signal! {

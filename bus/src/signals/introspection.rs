@@ -9,8 +9,9 @@ use serde_json::Value as Json;
 
 use super::percept::PainKind;
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
 use crate::units::{Confidence, Intensity, Valence, Value};
+use crate::{RegionName, rooms};
 
 /// Asks the nucleus accumbens for what it learned to lead to what. Empty fields don't filter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -186,15 +187,30 @@ signal! {
 impl Query for ListLinks {
     type Answer = LinksListed;
 }
+impl Addressed for ListLinks {
+    const OF: RegionName = rooms::NUCLEUS_ACCUMBENS;
+}
 impl Query for SenseVitals {
     type Answer = VitalsSensed;
+}
+impl Addressed for SenseVitals {
+    const OF: RegionName = rooms::VITAL_SIGNS;
 }
 impl Query for ReportPain {
     type Answer = PainReported;
 }
+impl Addressed for ReportPain {
+    const OF: RegionName = rooms::PAIN_DETECTOR;
+}
 impl Query for ForeseeVerdict {
     type Answer = VerdictForeseen;
 }
+impl Addressed for ForeseeVerdict {
+    const OF: RegionName = rooms::FEAR_AGENT;
+}
 impl Query for DiscoverRhythms {
     type Answer = RhythmsDiscovered;
+}
+impl Addressed for DiscoverRhythms {
+    const OF: RegionName = rooms::SUPRACHIASMATIC_NUCLEUS;
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::signal;
-use crate::signal::{Query, Trust};
+use crate::signal::{Addressed, Query, Trust};
 use crate::units::Confidence;
+use crate::{RegionName, rooms};
 
 /// Asks the intraparietal sulcus, the quick sense of numbers, what a series looks like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -272,9 +273,18 @@ signal! {
 impl Query for JudgeSeries {
     type Answer = SeriesJudged;
 }
+impl Addressed for JudgeSeries {
+    const OF: RegionName = rooms::INTRAPARIETAL_SULCUS;
+}
 impl Query for AnalyseSeries {
     type Answer = SeriesAnalysed;
 }
+impl Addressed for AnalyseSeries {
+    const OF: RegionName = rooms::ANGULAR_GYRUS;
+}
 impl Query for Calculate {
     type Answer = Calculated;
+}
+impl Addressed for Calculate {
+    const OF: RegionName = rooms::ANGULAR_GYRUS;
 }

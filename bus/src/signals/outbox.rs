@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// The channels that reach outside. Who writes there isn't the owner, and what is written there passes the outbox.
 pub const OUTSIDE_CHANNELS: [&str; 6] = ["mqtt", "telegram", "slack", "twilio", "discord", "email"];
@@ -192,4 +193,7 @@ signal! {
 
 impl Query for ChangeOutbox {
     type Answer = OutboxChanged;
+}
+impl Addressed for ChangeOutbox {
+    const OF: RegionName = rooms::OUTBOX;
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::mode::{Mode, Powers};
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// Asks the gate what the agent may at present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +60,12 @@ signal! {
 impl Query for ReportPowers {
     type Answer = PowersReported;
 }
+impl Addressed for ReportPowers {
+    const OF: RegionName = rooms::AUTONOMY;
+}
 impl Query for RestorePowers {
     type Answer = PowersReported;
+}
+impl Addressed for RestorePowers {
+    const OF: RegionName = rooms::AUTONOMY;
 }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::concepts::{MemoryRef, RelationLesson};
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
 use crate::units::Confidence;
+use crate::{RegionName, rooms};
 
 /// Asks every source of promotion for what repeats. A source answers with [`CandidatesOffered`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,4 +103,7 @@ impl Query for OfferCandidates {
 }
 impl Query for Promote {
     type Answer = PromotionEnded;
+}
+impl Addressed for Promote {
+    const OF: RegionName = rooms::SEMANTIC_PROMOTER;
 }

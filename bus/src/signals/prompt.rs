@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// Asks the tool index which tools fit a goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,4 +73,7 @@ signal! {
 
 impl Query for RankTools {
     type Answer = ToolsRanked;
+}
+impl Addressed for RankTools {
+    const OF: RegionName = rooms::TOOL_INDEX;
 }

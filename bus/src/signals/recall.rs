@@ -10,8 +10,9 @@ use super::percept::SalientPercept;
 use super::skill::ProgramRecalled;
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::{Query, Trust};
+use crate::signal::{Addressed, Query, Trust};
 use crate::units::{Confidence, Rpe, Salience, Valence, Value};
+use crate::{RegionName, rooms};
 
 /// Which episodes. Empty fields don't filter; `query` ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -503,11 +504,20 @@ signal! {
 impl Query for RecallEpisodes {
     type Answer = EpisodesRecalled;
 }
+impl Addressed for RecallEpisodes {
+    const OF: RegionName = rooms::HIPPOCAMPUS;
+}
 impl Query for PredictOutcomes {
     type Answer = OutcomesPredicted;
 }
+impl Addressed for PredictOutcomes {
+    const OF: RegionName = rooms::NUCLEUS_ACCUMBENS;
+}
 impl Query for DescribeTime {
     type Answer = TimeDescribed;
+}
+impl Addressed for DescribeTime {
+    const OF: RegionName = rooms::SUPRACHIASMATIC_NUCLEUS;
 }
 impl Query for ReportStats {
     type Answer = StatsReported;
@@ -515,6 +525,12 @@ impl Query for ReportStats {
 impl Query for ImportEpisodes {
     type Answer = EpisodesImported;
 }
+impl Addressed for ImportEpisodes {
+    const OF: RegionName = rooms::HIPPOCAMPUS;
+}
 impl Query for Inquiry {
     type Answer = InquiryAnswered;
+}
+impl Addressed for Inquiry {
+    const OF: RegionName = rooms::INTROSPECTOR;
 }

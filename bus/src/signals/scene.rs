@@ -6,8 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::signal;
-use crate::signal::{Lane, NotRead, Policy, Query, Signal, Stage, decode_json};
+use crate::signal::{Addressed, Lane, NotRead, Policy, Query, Signal, Stage, decode_json};
 use crate::units::{Confidence, Novelty, Salience};
+use crate::{RegionName, rooms};
 
 /// Something that a detector saw. Labels are often wrong; the confidence is the detector's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,6 +156,9 @@ pub struct SceneSurveyed {
 
 impl Query for SurveyScene {
     type Answer = SceneSurveyed;
+}
+impl Addressed for SurveyScene {
+    const OF: RegionName = rooms::SCENE;
 }
 
 signal! {

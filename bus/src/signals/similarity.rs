@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::recall::Via;
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// The layer of memory whose records are episodes.
 pub const EPISODES: &str = "hippocampus";
@@ -114,4 +115,7 @@ signal! {
 
 impl Query for FindSimilar {
     type Answer = SimilarFound;
+}
+impl Addressed for FindSimilar {
+    const OF: RegionName = rooms::ENTORHINAL_CORTEX;
 }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
 use crate::units::Confidence;
+use crate::{RegionName, rooms};
 
 /// The name by which a model asks for a program, as if it were a tool.
 pub const RUN_PROGRAM: &str = "run_program";
@@ -287,6 +288,9 @@ signal! {
 
 impl Query for RecallPrograms {
     type Answer = ProgramsRecalled;
+}
+impl Addressed for RecallPrograms {
+    const OF: RegionName = rooms::CEREBELLUM;
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
+use crate::{RegionName, rooms};
 
 /// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,9 +184,18 @@ signal! {
 impl Query for RequestSleep {
     type Answer = SleepEnded;
 }
+impl Addressed for RequestSleep {
+    const OF: RegionName = rooms::CONSOLIDATION;
+}
 impl Query for ScoreEpisodes {
     type Answer = EpisodesScored;
 }
+impl Addressed for ScoreEpisodes {
+    const OF: RegionName = rooms::HIPPOCAMPUS;
+}
 impl Query for CompressEpisodes {
     type Answer = EpisodesCompressed;
+}
+impl Addressed for CompressEpisodes {
+    const OF: RegionName = rooms::HIPPOCAMPUS;
 }

@@ -9,8 +9,9 @@ use super::intent::{Alternative, Refusal};
 use crate::hash::StableHash;
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::Query;
+use crate::signal::{Addressed, Query};
 use crate::units::Confidence;
+use crate::{RegionName, rooms};
 
 /// Who thought it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -362,6 +363,9 @@ signal! {
 
 impl Query for SurveyTurns {
     type Answer = TurnsSurveyed;
+}
+impl Addressed for SurveyTurns {
+    const OF: RegionName = rooms::HABIT;
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
 use crate::signal;
-use crate::signal::{Query, Trust};
+use crate::signal::{Addressed, Query, Trust};
 use crate::units::{Confidence, Novelty, Salience};
+use crate::{RegionName, rooms};
 
 /// What an entry of working memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -95,4 +96,7 @@ signal! {
 
 impl Query for SurveyWorkingMemory {
     type Answer = WorkingMemorySurveyed;
+}
+impl Addressed for SurveyWorkingMemory {
+    const OF: RegionName = rooms::WORKING_MEMORY;
 }

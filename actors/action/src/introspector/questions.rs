@@ -1,7 +1,7 @@
 //! The questions by which each tool of introspection is answered, and the rooms that they go to.
 
 use jiff::Timestamp;
-use maxim_bus::rooms;
+use maxim_bus::Addressed;
 use maxim_bus::signals::bridges::ReportEnergy;
 use maxim_bus::signals::concepts::{FindConcepts, RecallAssociated};
 use maxim_bus::signals::introspection::{DiscoverRhythms, ForeseeVerdict, ListLinks, ReportPain, SenseVitals};
@@ -10,11 +10,10 @@ use maxim_bus::signals::recall::{EpisodeFilter, Inquiry, PredictOutcomes, Recall
 use maxim_bus::signals::scene::SurveyScene;
 use maxim_bus::signals::similarity::FindSimilar;
 use maxim_bus::signals::working_memory::{EntryKind, SurveyWorkingMemory};
-use maxim_bus::{Query, RegionName};
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
-use super::{Introspector, affordances, stats, times};
+use super::{Introspector, affordances, times};
 use maxim_region::{Emits, Gather, Pulse};
 use maxim_tools::narrative::{EXAMINE, THINK};
 
@@ -43,7 +42,7 @@ const TOOLS: [(&str, Asks); 17] = [
         // The turn that asks is like its own words; it is left out of the answer.
         let limit = found_at_most(&asking.inquiry.params) + usize::from(asking.inquiry.turn.is_some());
         let similar = FindSimilar { limit, ..asking.given()? };
-        asking.room(rooms::ENTORHINAL_CORTEX, similar)
+        asking.room(similar)
     }),
     ("predict_outcome", |asking| {
         let tool = asking.text("tool_name").ok_or("predict_outcome: tool_name is missing")?;
@@ -54,71 +53,72 @@ const TOOLS: [(&str, Asks); 17] = [
     ("temporal_patterns", |asking| {
         let times = times::question(&asking.params);
         let limit = times.limit;
-        asking.room(rooms::SUPRACHIASMATIC_NUCLEUS, times)?;
+        asking.room(times)?;
         if asking.flag("discover_rhythms") {
-            let (room, rhythms) = (rooms::SUPRACHIASMATIC_NUCLEUS, DiscoverRhythms { limit });
-            asking.gather.ask_for(RHYTHMS.into(), room, rhythms, asking.pulse);
+            asking.gather.ask_for(RHYTHMS.into(), DiscoverRhythms { limit }, asking.pulse);
         }
         Ok(())
     }),
     ("scene_summary", |asking| {
         let top_n = asking.number("top_n").map_or(LIMIT, |n| n.clamp(1, MOST)) as usize;
         let include_attention = asking.flag("include_attention");
-        asking.room(rooms::SCENE, SurveyScene { top_n, include_attention })
+        asking.room(SurveyScene { top_n, include_attention })
     }),
     ("sense_presence", presence),
     ("discover_tools", presence),
     ("sense", |asking| {
         let entity = asking.text("entity").unwrap_or_default();
         if !affordances::is_oneself(&entity, asking.pulse.settings()) {
-            return asking.room(rooms::SCENE, WHOLE_SCENE);
+            return asking.room(WHOLE_SCENE);
         }
-        asking.room(rooms::ENERGY, ReportEnergy { window_seconds: HOUR })?;
-        asking.room(rooms::PAIN_DETECTOR, ReportPain { about: None, limit: LIMIT as usize })
+        asking.room(ReportEnergy { window_seconds: HOUR })?;
+        asking.room(ReportPain { about: None, limit: LIMIT as usize })
     }),
     ("causal_links", |asking| {
         let links: ListLinks = asking.given()?;
-        asking.room(rooms::NUCLEUS_ACCUMBENS, links)
+        asking.room(links)
     }),
     ("pain_history", |asking| {
         let (about, limit) = (asking.text("check_action"), asking.number("limit").unwrap_or(LIMIT) as usize);
-        asking.room(rooms::PAIN_DETECTOR, ReportPain { about: about.clone(), limit })?;
+        asking.room(ReportPain { about: about.clone(), limit })?;
         let Some(tool) = about else { return Ok(()) };
         let given = asking.inquiry.params.get("action_params").cloned();
         let params = given.clone().unwrap_or_else(|| json!({}));
-        asking.room(rooms::FEAR_AGENT, ForeseeVerdict { tool: tool.clone(), params })?;
+        asking.room(ForeseeVerdict { tool: tool.clone(), params })?;
         asking.outcomes(tool, given.unwrap_or(Json::Null), json!({}), false)
     }),
-    ("math", |asking| asking.room(rooms::ANGULAR_GYRUS, Calculate { request: asking.inquiry.params.clone() })),
+    ("math", |asking| asking.room(Calculate { request: asking.inquiry.params.clone() })),
     ("concept_query", |asking| {
         let concepts: FindConcepts = asking.given()?;
-        asking.room(rooms::ANTERIOR_TEMPORAL_LOBE, concepts)
+        asking.room(concepts)
     }),
     ("memory_associated", |asking| {
         let associated: RecallAssociated = asking.given()?;
-        asking.room(rooms::CROSS_LAYER_GRAPH, associated)
+        asking.room(associated)
     }),
     ("energy_status", |asking| {
         let window_seconds = asking.number("window_seconds").unwrap_or(HOUR).clamp(1, 86_400);
-        asking.room(rooms::ENERGY, ReportEnergy { window_seconds })
+        asking.room(ReportEnergy { window_seconds })
     }),
     ("system_stats", |asking| {
-        asking.room(stats::VITALS, SenseVitals {})?;
-        let rooms = asking.pulse.settings().rooms.iter();
-        rooms.copied().try_for_each(|room| asking.room(room, ReportStats {}))
+        asking.room(SenseVitals {})?;
+        for room in asking.pulse.settings().rooms.iter().copied() {
+            asking.gather.ask_room(room.into(), room, ReportStats {}, asking.pulse);
+        }
+        Ok(())
     }),
     (THINK, |asking| asking.narrated("thought", true)),
     (EXAMINE, |asking| {
         asking.narrated("target", false)?;
-        asking.room(rooms::SCENE, WHOLE_SCENE)?;
+        asking.room(WHOLE_SCENE)?;
         let (kinds, turn) = (vec![EntryKind::Percept, EntryKind::Conversation], asking.inquiry.turn);
         let mind = SurveyWorkingMemory { kinds, turn, ..SurveyWorkingMemory::default() };
-        asking.room(rooms::WORKING_MEMORY, mind)
+        asking.room(mind)
     }),
 ];
 
 fn presence(asking: &mut Asking<'_, '_>) -> Result<(), String> {
-    asking.room(rooms::SCENE, SurveyScene { top_n: MOST as usize, include_attention: true })
+    asking.room(SurveyScene { top_n: MOST as usize, include_attention: true })
 }
 
 /// An inquiry while its questions are asked.
@@ -131,19 +131,19 @@ struct Asking<'a, 'p> {
 }
 
 impl Asking<'_, '_> {
-    /// Asks a room. Never fails: a row of the table may end with it.
+    /// Asks the room that knows. Never fails: a row of the table may end with it.
     #[allow(clippy::unnecessary_wraps)]
-    fn room<Q: Query>(&mut self, room: RegionName, question: Q) -> Result<(), String>
+    fn room<Q: Addressed>(&mut self, question: Q) -> Result<(), String>
     where
         Introspector: Emits<Q>,
     {
-        self.gather.ask(room, question, self.pulse);
+        self.gather.ask(question, self.pulse);
         Ok(())
     }
 
     fn episodes(&mut self, filter: EpisodeFilter, thought: bool) -> Result<(), String> {
         let (except, until) = (self.inquiry.turn, Some(self.gather.due));
-        self.room(rooms::HIPPOCAMPUS, RecallEpisodes { filter, except, thought, waits: true, until })
+        self.room(RecallEpisodes { filter, except, thought, waits: true, until })
     }
 
     /// Asks for memories of what a parameter says.
@@ -155,7 +155,7 @@ impl Asking<'_, '_> {
 
     fn outcomes(&mut self, tool_name: String, params: Json, context: Json, all: bool) -> Result<(), String> {
         let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: all };
-        self.room(rooms::NUCLEUS_ACCUMBENS, query)
+        self.room(query)
     }
 
     /// The parameters as a question.

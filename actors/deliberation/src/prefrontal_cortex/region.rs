@@ -383,10 +383,10 @@ impl Hears<Deliberate> for PrefrontalCortex {
         let window = self.window.not_below(&pulse.settings().counter);
         let due = pulse.now().later(pulse.settings().recall * PREPARING);
         let mut gather = Gather::until(due);
-        gather.ask(TOOL_INDEX, RankTools { turn, goal: wish.text.chars().take(400).collect() }, pulse);
+        gather.ask(RankTools { turn, goal: wish.text.chars().take(400).collect() }, pulse);
         let survey = SurveyWorkingMemory { turn: Some(turn), ..SurveyWorkingMemory::default() };
-        gather.ask(WORKING_MEMORY, survey, pulse);
-        gather.ask(AUTONOMY, ReportPowers {}, pulse);
+        gather.ask(survey, pulse);
+        gather.ask(ReportPowers {}, pulse);
         let phase = Phase::Preparing { gather, head: None };
         let pending = Pending { phase, ..Pending::new(wish, trust, window, self.around.clone()) };
         pulse.put(record_key(turn), &pending);

@@ -96,20 +96,20 @@ impl Reminded {
                     ..EpisodeFilter::default()
                 };
                 let (except, until) = (Some(turn), Some(until));
-                gather.ask(EPISODES, RecallEpisodes { filter, except, thought: true, waits: false, until }, pulse);
+                gather.ask(RecallEpisodes { filter, except, thought: true, waits: false, until }, pulse);
             }
             for room in knowledge_rooms.iter().filter(|_| *knowledge > 0) {
-                gather.ask(room, RecallKnowledge { text: cue.clone(), limit: *knowledge }, pulse);
+                gather.ask_room((*room).into(), room, RecallKnowledge { text: cue.clone(), limit: *knowledge }, pulse);
             }
-            gather.ask(TIMES, DescribeTime { limit: TYPICAL, ..DescribeTime::default() }, pulse);
-            gather.ask(PROGRAMS, RecallPrograms { text: cue.clone(), limit: PRACTISED }, pulse);
-            gather.ask(FEAR, RecallFears { text: cue, limit: FEARED }, pulse);
+            gather.ask(DescribeTime { limit: TYPICAL, ..DescribeTime::default() }, pulse);
+            gather.ask(RecallPrograms { text: cue.clone(), limit: PRACTISED }, pulse);
+            gather.ask(RecallFears { text: cue, limit: FEARED }, pulse);
         }
         if let Some((tool, params)) = named {
-            gather.ask(FEAR, ForeseeVerdict { tool: tool.clone(), params: params.clone() }, pulse);
+            gather.ask(ForeseeVerdict { tool: tool.clone(), params: params.clone() }, pulse);
             let (tool_name, params, context) = (tool.clone(), params.clone(), json!({}));
             let query = PredictOutcomes { tool_name, params, context, include_all_outcomes: false };
-            gather.ask(PREDICTIONS, query, pulse);
+            gather.ask(query, pulse);
         }
         let named = named.map(|(tool, _)| tool.clone()).unwrap_or_default();
         Self { gather, named, ..Self::default() }

@@ -2,11 +2,10 @@
 //!
 //! Law: a bridge has 300 ms to answer. Its plan is offered, and done when the person says yes.
 
-use maxim_bus::rooms;
+use maxim_bus::Trust;
 use maxim_bus::signals::bridges::{
     LocateUsually, MannerLearned, PlannedStep, PlansProposed, ProposePlans, UsuallyLocated,
 };
-use maxim_bus::{RegionName, Trust};
 
 use super::counsel::{self, Offer};
 use super::plan::{Plan, plan};
@@ -17,11 +16,6 @@ use maxim_region::{Hears, Pulse};
 use maxim_speech::Understanding;
 use maxim_speech::answer::usually;
 
-/// The room that knows which plans worked.
-const PLANNING: RegionName = rooms::PLANNING_BRIDGE;
-/// The room that knows where things usually are.
-const SPATIAL: RegionName = rooms::SPATIAL_BRIDGE;
-
 impl Turns {
     /// Begins the turn, or first asks the bridge of plans if the request isn't clear. People who may not command are offered nothing.
     pub(super) fn consider(&self, mut turn: Turn, plan: Plan, pulse: &mut Pulse<'_, Self>) {
@@ -29,7 +23,7 @@ impl Turns {
             return self.begin(turn, plan, pulse);
         }
         let (id, goal) = (turn.id, turn.text.clone());
-        pulse.ask(PLANNING, ProposePlans { turn: id, goal });
+        pulse.ask(ProposePlans { turn: id, goal });
         turn.waiting = Some(Waiting::Plans);
         self.keep(&turn, pulse);
     }
@@ -41,7 +35,7 @@ impl Turns {
         fallback: Option<String>,
         pulse: &mut Pulse<'_, Self>,
     ) {
-        pulse.ask(SPATIAL, LocateUsually { turn: turn.id, thing });
+        pulse.ask(LocateUsually { turn: turn.id, thing });
         turn.waiting = Some(Waiting::UsualPlace { fallback });
         self.keep(&turn, pulse);
     }

@@ -25,8 +25,6 @@ use maxim_region::{Hears, Pulse};
 use maxim_speech::talk::consent::{is_a_word, read};
 use maxim_speech::{Step, answer};
 
-/// The room that asked.
-const GATE: maxim_bus::RegionName = maxim_bus::rooms::FEAR_AGENT;
 /// Time for the gate to take an answer.
 pub(super) const GATE_ANSWERS: SignedDuration = SignedDuration::from_secs(10);
 /// People whose questions are remembered.
@@ -163,7 +161,7 @@ impl Turns {
         let consent = read(&pulse.settings().grammar, &percept.content).filter(|consent| consent.code.is_some());
         let turn = pulse.turn();
         if let Some(answer) = consent.and_then(|consent| AnswerApproval::said(percept, turn, consent)) {
-            pulse.ask(GATE, answer);
+            pulse.ask(answer);
         }
     }
 
@@ -187,7 +185,7 @@ impl Turns {
         let Some(answer) = AnswerApproval::said(percept, turn.id, Consent { is_fresh, ..consent }) else {
             return Some(turn);
         };
-        pulse.ask(GATE, answer);
+        pulse.ask(answer);
         turn.waiting = Some(waiting);
         self.keep(&turn, pulse);
         None

@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use maxim_bus::Trust;
 use maxim_bus::clock::Reckoned;
-use maxim_bus::rooms;
 use maxim_bus::signals::acting::{ActChosen, OpportunitySensed};
 use maxim_bus::signals::bridges::EnergyChanged;
 use maxim_bus::signals::intent::{Intent, IntentRefused, Refusal};
@@ -22,7 +22,6 @@ use maxim_bus::signals::scene::SceneNoticed;
 use maxim_bus::signals::sleep::{SleepEnded, SleepEntered};
 use maxim_bus::signals::thought::{ActionSummary, Thought};
 use maxim_bus::units::Confidence;
-use maxim_bus::{RegionName, Trust};
 use serde_json::{Value as Json, json};
 
 use super::region::{Turns, TurnsEvent};
@@ -37,8 +36,6 @@ use maxim_region::{Hears, Pulse};
 const ANSWERS: SignedDuration = SignedDuration::from_millis(300);
 /// A chosen act that hasn't begun by then isn't done: the scene has changed.
 const FRESH: SignedDuration = SignedDuration::from_secs(10);
-const EXPERIENCE: RegionName = rooms::NUCLEUS_ACCUMBENS;
-const GATE: RegionName = rooms::FEAR_AGENT;
 
 impl Turns {
     /// Nothing else is going on, and nothing forbids an act.
@@ -145,10 +142,10 @@ impl Hears<SceneNoticed> for Turns {
         for (place, option) in options.iter().enumerate().filter(|(_, option)| option.barred.is_none()) {
             let Considered { tool, params, .. } = option.clone();
             let foresee = ForeseeVerdict { tool: tool.clone(), params: params.clone() };
-            questions.insert(pulse.ask(GATE, foresee), place);
+            questions.insert(pulse.ask(foresee), place);
             let context = json!({});
             let predict = PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false };
-            questions.insert(pulse.ask(EXPERIENCE, predict), place);
+            questions.insert(pulse.ask(predict), place);
         }
         if !questions.is_empty() {
             let pondering = Pondering { due: now.later(ANSWERS), things, options, questions };

@@ -1,9 +1,7 @@
 //! The learned layer: what went wrong before is asked about, and forgiven with time.
 
 use jiff::SignedDuration;
-use maxim_bus::RegionName;
 use maxim_bus::clock::Reckoned;
-use maxim_bus::rooms;
 use maxim_bus::signals::bridges::{AssessContext, ContextAssessed};
 use maxim_bus::signals::layers::HurtRecalled;
 use maxim_bus::signals::recall::{OutcomesPredicted, PredictOutcomes, PredictionErrorSensed};
@@ -16,10 +14,6 @@ use maxim_region::{Gather, Hears, Pulse};
 
 /// How long experience is asked; without an answer the deterministic verdict stands.
 const PREDICTION: SignedDuration = SignedDuration::from_millis(500);
-/// The room that is asked.
-const PREDICTOR: RegionName = rooms::NUCLEUS_ACCUMBENS;
-/// The room that is asked how often similar contexts went wrong.
-const BRIDGE: RegionName = rooms::FEAR_BRIDGE;
 
 impl FearAgent {
     /// Experience is asked about what hurt before; the rest is clear.
@@ -39,11 +33,11 @@ impl FearAgent {
         let (tool, params) = (entry.intent.tool.clone(), entry.intent.params.clone());
         if pulse.settings().law.bridge_gain > 0.0 {
             let assess = AssessContext { intent: id, tool: tool.clone(), params: params.clone() };
-            entry.gather.ask(BRIDGE, assess, pulse);
+            entry.gather.ask(assess, pulse);
         }
         let context = serde_json::json!({});
         let predict = PredictOutcomes { tool_name: tool, params, context, include_all_outcomes: false };
-        entry.gather.ask(PREDICTOR, predict, pulse);
+        entry.gather.ask(predict, pulse);
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Predicting { id, due });
     }

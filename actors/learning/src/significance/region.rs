@@ -42,8 +42,6 @@ const ASSOCIATED: f64 = 1.0;
 const HALF_ASSOCIATED: f64 = 1.0;
 /// How long the hippocampus may take to answer.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
-/// The room that knows what episodes are associated with.
-const EPISODES: RegionName = rooms::HIPPOCAMPUS;
 /// A smaller change of the weights isn't told.
 const WORTH_TELLING: f64 = 0.05;
 
@@ -312,7 +310,7 @@ impl Hears<EpisodeLived> for SignificanceLearner {
             None => {
                 let ids: Vec<String> = self.due(until).into_iter().map(|(id, _)| id.clone()).collect();
                 if !ids.is_empty() {
-                    pulse.ask(EPISODES, FollowAssociations { ids: ids.clone() });
+                    pulse.ask(FollowAssociations { ids: ids.clone() });
                     pulse.keep(SignificanceEvent::Asked { until, due: pulse.now().later(PATIENCE), ids });
                 }
             }

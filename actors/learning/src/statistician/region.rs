@@ -244,10 +244,7 @@ impl Statistician {
             if state.is_due(now) {
                 let reference = state.pattern.as_ref().map(|held| held.level);
                 pulse.keep(StatisticianEvent::Asked { metric: metric.clone(), at: now });
-                pulse.ask(
-                    rooms::INTRAPARIETAL_SULCUS,
-                    JudgeSeries { series: metric, values: state.window(), reference },
-                );
+                pulse.ask(JudgeSeries { series: metric, values: state.window(), reference });
             }
         }
     }
@@ -306,7 +303,7 @@ impl Statistician {
                 if state == MetricState::EscalatedToAg {
                     let at = pulse.now();
                     pulse.keep(StatisticianEvent::Asked { metric: owned.clone(), at });
-                    pulse.ask(rooms::ANGULAR_GYRUS, AnalyseSeries { series: owned, values: metric.window() });
+                    pulse.ask(AnalyseSeries { series: owned, values: metric.window() });
                 }
             }
             Move::Drop { reason } => {

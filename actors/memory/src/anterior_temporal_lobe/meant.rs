@@ -64,7 +64,7 @@ impl AnteriorTemporalLobe {
             return false;
         };
         let find = FindMeant { text: text.into(), layer: rooms::ANTERIOR_TEMPORAL_LOBE.into(), limit: MEANT };
-        let asked = pulse.ask(rooms::ENTORHINAL_CORTEX, find);
+        let asked = pulse.ask(find);
         pulse.keep(AtlEvent::Pondered { asked, pondered: Box::new(pondered) });
         true
     }

@@ -61,7 +61,7 @@ impl Open {
     fn recall(&mut self, filter: EpisodeFilter, pulse: &mut Pulse<'_, CrossLayerGraph>) {
         let until = Some(self.gather.due);
         let recall = RecallEpisodes { filter, except: None, thought: false, waits: true, until };
-        self.gather.ask_for(Layer::Hippocampus, rooms::HIPPOCAMPUS, recall, pulse);
+        self.gather.ask_for(Layer::Hippocampus, recall, pulse);
     }
 
     fn is_wanted(&self, at: Timestamp) -> bool {
@@ -139,16 +139,16 @@ impl CrossLayerGraph {
         let id = cause.id;
         if let Some(concept) = &asked.concept_id {
             let find = FindConcepts { concept_id: Some(concept.clone()), limit: 1, ..FindConcepts::default() };
-            open.unproven = Some(open.gather.ask_for(Layer::Atl, rooms::ANTERIOR_TEMPORAL_LOBE, find, pulse));
+            open.unproven = Some(open.gather.ask_for(Layer::Atl, find, pulse));
         }
         match query {
             Some(text) => {
                 let filter = EpisodeFilter { query: Some(text.into()), limit: SEEDS, ..EpisodeFilter::default() };
                 open.recall(filter, pulse);
                 let find = FindConcepts { query: Some(text.into()), limit: SEEDS, ..FindConcepts::default() };
-                open.gather.ask_for(Layer::Atl, rooms::ANTERIOR_TEMPORAL_LOBE, find, pulse);
+                open.gather.ask_for(Layer::Atl, find, pulse);
                 let measured = RecallKnowledge { text: text.into(), limit: SEEDS };
-                open.gather.ask_for(Layer::AngularGyrus, rooms::ANGULAR_GYRUS, measured, pulse);
+                open.gather.ask_room(Layer::AngularGyrus, rooms::ANGULAR_GYRUS, measured, pulse);
                 pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
             None if open.seeds.is_empty() => {
@@ -176,7 +176,7 @@ impl CrossLayerGraph {
             let episodes = wave.episodes();
             if !episodes.is_empty() && !is_silent {
                 let follow = FollowAssociations { ids: episodes };
-                open.gather.ask_for(Layer::Hippocampus, rooms::HIPPOCAMPUS, follow, pulse);
+                open.gather.ask_for(Layer::Hippocampus, follow, pulse);
                 open.gather.due = pulse.now().later(pulse.settings().deadline);
                 return pulse.keep(GraphEvent::Asked { id, open: Box::new(open) });
             }
@@ -197,11 +197,11 @@ impl CrossLayerGraph {
         let episodes = ids(Layer::Hippocampus);
         if !episodes.is_empty() {
             let fetch = FetchEpisodes { ids: episodes, only: open.only.clone() };
-            open.gather.ask_for(Layer::Hippocampus, rooms::HIPPOCAMPUS, fetch, pulse);
+            open.gather.ask_for(Layer::Hippocampus, fetch, pulse);
         }
         for concept_id in ids(Layer::Atl) {
             let find = FindConcepts { concept_id: Some(concept_id), limit: 1, ..FindConcepts::default() };
-            open.gather.ask_for(Layer::Atl, rooms::ANTERIOR_TEMPORAL_LOBE, find, pulse);
+            open.gather.ask_for(Layer::Atl, find, pulse);
         }
         let others = |found: &&LayerActivation| !matches!(found.layer, Layer::Hippocampus | Layer::Atl);
         open.answer.others = reached.iter().filter(others).cloned().collect();

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
 use maxim_bus::clock::Reckoned;
-use maxim_bus::rooms;
 use maxim_bus::signals::associations::{AssociationsFollowed, FollowAssociations};
 use maxim_bus::signals::concepts::{CrossEdge, CrossKind, Layer, MemoryRef, SourcesRemoved};
 use serde::{Deserialize, Serialize};
@@ -56,7 +55,7 @@ impl CrossLayerGraph {
     fn ask_for(&self, before: Option<MessageId>, edges: Vec<CrossEdge>, pulse: &mut Pulse<'_, Self>) {
         let ids: BTreeSet<&String> = edges.iter().flat_map(episodes_of).map(|end| &end.id).collect();
         let ids = ids.into_iter().cloned().collect();
-        let question = pulse.ask(rooms::HIPPOCAMPUS, FollowAssociations { ids });
+        let question = pulse.ask(FollowAssociations { ids });
         let doubted = Doubted { due: pulse.now().later(AGAIN), edges };
         pulse.keep(GraphEvent::Doubted { before, question, doubted });
     }

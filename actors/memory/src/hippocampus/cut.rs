@@ -2,12 +2,11 @@
 //! of those that don't, the episode is closed as unknown soon after the start. The room that owns turns knows which go on.
 
 use jiff::{SignedDuration, Timestamp};
+use maxim_bus::MessageId;
 use maxim_bus::clock::Reckoned;
-use maxim_bus::rooms;
 use maxim_bus::signals::recall::EpisodeStored;
 use maxim_bus::signals::sleep::SessionEnded;
 use maxim_bus::signals::thought::{SurveyTurns, TurnsSurveyed};
-use maxim_bus::{MessageId, RegionName};
 use serde::{Deserialize, Serialize};
 
 use super::events::HippocampusEvent;
@@ -16,8 +15,6 @@ use super::records::episode_key;
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// The room that owns turns.
-const TURNS: RegionName = rooms::HABIT;
 /// How long a turn may take to be with that room again: longer than all deadlines before it.
 const TAKEN_UP: SignedDuration = SignedDuration::from_mins(1);
 /// A turn that has been open for so long won't end any more.
@@ -49,7 +46,7 @@ impl Hippocampus {
             _ => self.open.keys().copied().collect(),
         };
         if !self.is_cut && !turns.is_empty() {
-            pulse.ask(TURNS, SurveyTurns { turns: turns.clone() });
+            pulse.ask(SurveyTurns { turns: turns.clone() });
         }
         let due = pulse.now().later(TAKEN_UP);
         let cut = (!turns.is_empty()).then_some(Cut { turns, due });

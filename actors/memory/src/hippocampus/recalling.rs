@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use maxim_bus::clock::Reckoned;
-use maxim_bus::rooms;
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
 use maxim_bus::signals::recall::{
     EpisodeFilter, EpisodesCounted, EpisodesRecalled, RecallEpisodes, RecalledEpisode, Via,
@@ -201,7 +200,7 @@ impl Hippocampus {
         let waiting = Waiting::heard(pulse, pulse.now().later(PATIENCE), question.clone());
         let (Some(text), Some(pondered)) = (text.filter(|_| wants), waiting) else { return false };
         let find = FindMeant { text: text.into(), layer: similarity::EPISODES.into(), limit: MEANT };
-        let asked = pulse.ask(rooms::ENTORHINAL_CORTEX, find);
+        let asked = pulse.ask(find);
         pulse.keep(HippocampusEvent::Pondered { asked, pondered: Box::new(pondered) });
         true
     }

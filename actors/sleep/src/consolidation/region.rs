@@ -223,17 +223,17 @@ impl Consolidation {
         }
         match sleep.phase {
             SleepPhase::Scoring => {
-                pulse.ask(rooms::HIPPOCAMPUS, ScoreEpisodes { sleep: sleep.id });
+                pulse.ask(ScoreEpisodes { sleep: sleep.id });
             }
             SleepPhase::Promoting => {
-                pulse.ask(rooms::SEMANTIC_PROMOTER, Promote { by: Self::NAME.into() });
+                pulse.ask(Promote { by: Self::NAME.into() });
             }
             SleepPhase::Compressing => {
-                pulse.ask(rooms::HIPPOCAMPUS, CompressEpisodes { sleep: sleep.id });
+                pulse.ask(CompressEpisodes { sleep: sleep.id });
             }
             SleepPhase::Layers => match sleep.layer() {
                 Some((_, room)) => {
-                    pulse.ask(room, ConsolidateLayer { step: LAYER_STEP });
+                    pulse.ask_room(room, ConsolidateLayer { step: LAYER_STEP });
                 }
                 None => return self.enter_next(sleep, pulse),
             },
