@@ -132,7 +132,6 @@ struct Asking<'a, 'p> {
 
 impl Asking<'_, '_> {
     /// Asks a room. Never fails: a row of the table may end with it.
-    #[allow(clippy::unnecessary_wraps)]
     fn room<Q: Query>(&mut self, room: RegionName, question: Q) -> Result<(), String>
     where
         Introspector: Emits<Q>,
