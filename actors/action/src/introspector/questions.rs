@@ -132,7 +132,6 @@ struct Asking<'a, 'p> {
 
 impl Asking<'_, '_> {
     /// Asks the room that knows. Never fails: a row of the table may end with it.
-    #[allow(clippy::unnecessary_wraps)]
     fn room<Q: Addressed>(&mut self, question: Q) -> Result<(), String>
     where
         Introspector: Emits<Q>,
