@@ -319,8 +319,8 @@ fn xargs(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
             let is_cut_up = opened.given.iter().any(|(option, _, _)| CUTS_UP.contains(option));
             let calls = if is_cut_up { items.len().max(1) } else { 1 };
             for at in 0..calls {
-                for item in items[at..].iter().filter(|item| item.contains(UNKNOWN)) {
-                    // What a line says is for whoever wrote it to choose.
+                for item in items[at..].iter().filter(|item| item.contains([UNKNOWN, '*'])) {
+                    // What a line says, or a file is called, is for whoever made it to choose.
                     walker.notes_unknown(item);
                 }
                 let words = words.iter().chain(&items[at..]).cloned().collect();
