@@ -357,7 +357,7 @@ fn a_clock_before_1970_is_named_by_each_command_and_the_store_stays_as_it_is() {
             &["send", "hello"],
             &["chat"],
             &["sim", "learn"],
-            &["fear", "check", "ls"],
+            &["fear", "list"],
             &["mcp"],
             &["token"],
             &["config", "show"],
