@@ -9,6 +9,7 @@ use std::path::Path;
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::process::geteuid;
 
+use crate::cli::{CliError, Exit};
 use crate::config::Secret;
 use crate::data_folder::{DataFolder, private_file};
 
@@ -127,17 +128,31 @@ fn write(folder: &DataFolder, secret: &str) -> io::Result<()> {
     File::open(folder.path())?.sync_all()
 }
 
-/// What a start tells of a token file of the configuration that other accounts can read or write; nothing where it is
-/// private. Whoever knows the token commands the agent.
-pub fn exposure(file: &Path) -> Option<String> {
+/// Who else can read or write a token file of the configuration. Whoever knows the token commands the agent.
+#[derive(Debug)]
+pub enum Exposure {
+    /// Every account, or a group that can put a token of its own there: nothing starts with it.
+    Everybody(CliError),
+    /// A group reads it, as programs do that share the token. A start tells it.
+    Group(String),
+}
+
+/// Nothing where the file is private.
+pub fn exposure(file: &Path) -> Option<Exposure> {
     let mode = fs::metadata(file).ok()?.mode() & 0o777;
-    (mode & 0o077 != 0).then(|| {
-        let shown = file.display();
-        format!(
-            "OTHER ACCOUNTS OF THIS MACHINE CAN READ THE TOKEN: http.token_file {shown} has mode {mode:o}. Who reads it \
-             commands the agent; `chmod 600 {shown}`, and put a new token in it"
-        )
-    })
+    let shown = file.display();
+    let named = format!("http.token_file {shown} has mode {mode:o}");
+    let fix = format!("`chmod 600 {shown}`, and put a new token in it");
+    match mode {
+        _ if mode & 0o027 != 0 => {
+            let found = format!("other accounts of this machine can read or change the token: {named}");
+            Some(Exposure::Everybody(CliError::new(Exit::BadConfig, found, fix)))
+        }
+        _ if mode & 0o050 != 0 => Some(Exposure::Group(format!(
+            "the group of the token's file can read it, and command the agent: {named}. Else {fix}"
+        ))),
+        _ => None,
+    }
 }
 
 /// For a command: the token, and the account that it belongs to; none where no daemon has made one.
@@ -218,18 +233,24 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("token");
         fs::write(&file, "0123456789abcdef0123").expect("written");
-        for (mode, is_told) in
-            [(0o600, false), (0o400, false), (0o644, true), (0o640, true), (0o602, true), (0o604, true)]
-        {
+        let found = |mode: u32| {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("set");
-            let told = exposure(&file);
-            assert_eq!(told.is_some(), is_told, "{mode:o}");
-            if let Some(told) = told {
-                assert!(told.contains("chmod 600") && told.contains(&format!("{mode:o}")), "{told}");
-                assert!(!told.contains("0123456789"), "{told}");
-            }
+            exposure(&file)
+        };
+        for mode in [0o600, 0o400] {
+            assert!(found(mode).is_none(), "{mode:o}");
         }
-        assert_eq!(exposure(&dir.path().join("absent")), None);
+        for mode in [0o644, 0o602, 0o604, 0o620, 0o444] {
+            let Some(Exposure::Everybody(error)) = found(mode) else { panic!("{mode:o} is taken") };
+            let told = error.to_string();
+            assert!(told.contains("chmod 600") && told.contains(&format!("{mode:o}")), "{told}");
+            assert!(!told.contains("0123456789"), "{told}");
+        }
+        for mode in [0o640, 0o440] {
+            let Some(Exposure::Group(told)) = found(mode) else { panic!("{mode:o} is not told") };
+            assert!(told.contains("chmod 600") && told.contains(&format!("{mode:o}")), "{told}");
+        }
+        assert!(exposure(&dir.path().join("absent")).is_none());
     }
 
     #[test]

@@ -65,7 +65,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use maxim_actors::action::tools::contained;
 
-use crate::standard_error;
+use crate::{machine_clock, standard_error};
 
 pub use client::{Answer, Client};
 pub use exit::{CliError, Exit};
@@ -197,6 +197,10 @@ fn run(args: Vec<OsString>) -> Result<Exit, CliError> {
     if let Some(filter) = std::env::var("MAXIM_LOG").ok().filter(|filter| !filter.is_empty()) {
         crate::telemetry::init(&crate::config::Settings::default().telemetry, Some(&filter))
             .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
+    }
+    // The doctor tells it among its findings, and a stop reckons with no date.
+    if !matches!(cli.command, Command::Stop(_) | Command::Doctor(_)) {
+        machine_clock::check()?;
     }
     let out = Out::of_process(cli.global.json);
     cli.command.run(&cli.global, &out)

@@ -8,6 +8,7 @@ use clap::Args;
 use super::{CliError, Exit, Global, Out};
 use crate::config::Override;
 use crate::data_folder::DataFolder;
+use crate::token::Exposure;
 use crate::{daemon, standard_error, token};
 
 /// Run the brain. On a terminal, typed lines are answered; the end of input never ends it.
@@ -54,9 +55,13 @@ impl RunArgs {
         }
         // One of the environment stands before the file, which then isn't read.
         let file = settings.http.token_file.as_deref().filter(|_| settings.http.token.is_none());
-        if let Some(told) = file.and_then(token::exposure) {
-            tracing::warn!("{told}");
-            standard_error::tell(told);
+        match file.and_then(token::exposure) {
+            Some(Exposure::Everybody(error)) => return Err(error),
+            Some(Exposure::Group(told)) => {
+                tracing::warn!("{told}");
+                standard_error::tell(told);
+            }
+            None => {}
         }
         let data = global.places().data(settings.store.data.as_deref())?;
         let here = || {

@@ -237,11 +237,21 @@ fn a_short_or_blank_token_is_refused_at_the_start() {
     }
     let file = place.root.path().join("short");
     fs::write(&file, "hunter2\n").expect("written");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("set");
     let mut command = place.command();
     command.env("MAXIM__HTTP__TOKEN_FILE", &file).arg("--data").arg(place.data());
     let done = command.args(["run", "--listen", "127.0.0.1:0"]).output().expect("runs");
     let err = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.code() == Some(78) && err.contains("http.token_file") && !err.contains("hunter2"), "{err}");
+    // What every account can read is no secret, however good it is.
+    fs::write(&file, "s3cret-of-the-owner\n").expect("written");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("set");
+    let mut command = place.command();
+    command.env("MAXIM__HTTP__TOKEN_FILE", &file).arg("--data").arg(place.data());
+    let done = command.args(["run", "--listen", "127.0.0.1:0"]).output().expect("runs");
+    let err = String::from_utf8_lossy(&done.stderr);
+    let words = ["other accounts", "http.token_file", "mode 644", "chmod 600"];
+    assert!(done.status.code() == Some(78) && words.iter().all(|word| err.contains(word)), "{err}");
     let mut command = place.command();
     command.env("MAXIM__HTTP__TOKEN", "s3cret-of-the-owner").env("MAXIM__HTTP__OPEN", "true");
     let done = command.arg("--data").arg(place.data()).args(["run", "--listen", "127.0.0.1:0"]).output().expect("runs");

@@ -89,6 +89,10 @@ pub(super) enum Class {
     Reason,
     /// The same, where a mark stands before it.
     Cry,
+    /// Begins a reason as well, one that must say what goes wrong: "or the", "before my".
+    Clause,
+    /// What goes wrong in such a reason, one word: "falls".
+    Wrong,
     /// Who says it in a reason tells a story.
     Talk,
     /// Somebody tells of a stop, and commands none.
@@ -109,6 +113,8 @@ const SECTIONS: &[(&str, Class)] = &[
     ("against", Class::Against),
     ("reason", Class::Reason),
     ("cry", Class::Cry),
+    ("clause", Class::Clause),
+    ("wrong", Class::Wrong),
     ("talk", Class::Talk),
     ("report", Class::Report),
 ];
@@ -245,7 +251,8 @@ impl Lexicon {
             });
         }
         add(&mut self.ends[place as usize], class, languages);
-        if matches!(class, Class::Article | Class::Against | Class::Talk | Class::Report) {
+        if matches!(class, Class::Article | Class::Against | Class::Talk | Class::Report | Class::Clause | Class::Wrong)
+        {
             return;
         }
         let spaced: Box<[char]> = normal::spaced(&tokens).chars().collect();
@@ -298,8 +305,13 @@ impl Lexicon {
 
     /// Whether a word alone is an entry of a class.
     pub fn is(&self, word: &str, class: Class) -> bool {
+        self.languages(word, class) != Languages::NONE
+    }
+
+    /// The languages in which a word alone is an entry of a class.
+    pub fn languages(&self, word: &str, class: Class) -> Languages {
         let place = self.number(word).and_then(|number| self.step(0, number));
-        place.is_some_and(|place| languages_of(self.ends(place), class) != Languages::NONE)
+        place.map_or(Languages::NONE, |place| languages_of(self.ends(place), class))
     }
 
     /// Whether a word may be entries written in one.

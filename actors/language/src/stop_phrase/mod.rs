@@ -107,6 +107,7 @@ impl Readings {
                 Class::NoOrNot => is_cut.then_some(reading),
                 Class::Report => Some(reading),
                 Class::Article | Class::Against | Class::Reason | Class::Cry | Class::Talk => None,
+                Class::Clause | Class::Wrong => None,
             });
         }
     }
@@ -152,8 +153,9 @@ impl StopGrammar {
                         let classes = lexicon.ends(next);
                         ended.go_behind(&readings, classes, token.is_cut);
                         reported.go_on(&readings, languages_of(classes, Class::Report), Some);
-                        if reason.is_none() && readings.have_a_reason(classes, is_cut) {
-                            reason = Some(Reason::default());
+                        // "Or it" goes on to "or it will", which says more.
+                        if reason.is_none_or(|reason| !reason.is_whole()) {
+                            reason = readings.reason(classes, is_cut).or(reason);
                         }
                         ways.push((which, next, readings, is_cut));
                     }
@@ -171,7 +173,7 @@ impl StopGrammar {
                 return false;
             }
         }
-        between.stops() || reason.is_some()
+        between.stops() || reason.is_some_and(|reason| reason.is_whole())
     }
 
     /// The readings behind a word that is several in one, a command among them: `stopstop`, `stopnow`, `s t o p n o w`.

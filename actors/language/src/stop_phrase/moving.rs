@@ -6,7 +6,6 @@
 
 use super::lexicon::{Class, Languages, languages_of};
 use super::normal::{self, Token};
-use super::reason::Reason;
 use super::{NEAR, REFUSED, Readings, STOP, StopGrammar, UNKNOWN, WEAK};
 
 /// An utterance of more words is no shout.
@@ -33,7 +32,8 @@ impl StopGrammar {
             }
             let mut is_report = false;
             for (length, classes) in self.lexicons.iter().flat_map(|lexicon| lexicon.entries(rest)) {
-                if readings.nearly_have_a_reason(classes) && Reason::may_be(&rest[length..], &self.lexicons) {
+                let reason = readings.near_reason(classes);
+                if reason.is_some_and(|reason| reason.may_be(&rest[length..], &self.lexicons)) {
                     return true;
                 }
                 let report = languages_of(classes, Class::Report);
@@ -63,7 +63,7 @@ impl StopGrammar {
                 let ends_cut = rest[length - 1].is_cut;
                 self.nearly_said(&rest[..length], |classes| {
                     let behind = &rest[length..];
-                    has_reason |= once.nearly_have_a_reason(classes) && Reason::may_be(behind, &self.lexicons);
+                    has_reason |= once.near_reason(classes).is_some_and(|reason| reason.may_be(behind, &self.lexicons));
                     reached[at + length].go_behind(&once, classes, ends_cut);
                 });
             }

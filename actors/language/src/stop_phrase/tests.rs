@@ -499,3 +499,51 @@ fn signs_that_stop_stop_by_themselves() {
         assert!(!grammar.matches(text, false), "{text:?}");
     }
 }
+
+#[test]
+fn a_reason_that_begins_with_a_bare_conjunction_says_what_goes_wrong() {
+    let grammar = grammar();
+    for text in [
+        "stop or the vase falls",
+        "stop or the vase will fall",
+        "Stop, or my glass breaks!",
+        "stop before the red lamp tips over",
+        "Maxim stop, because the cup is falling",
+        "halt or your arm gets stuck",
+        "stopp, oder die Vase fällt",
+        "halt, bevor meine Tasse zerbricht",
+        "arrête ou le vase tombe",
+        "para o el vaso se cae",
+        "fermati o il vaso cade",
+        "stop of de vaas valt",
+        "pare ou o vaso cai",
+        "stój, bo wazon spadnie",
+        "stanna, eller vasen välter",
+        "стой, или ваза упадет",
+    ] {
+        assert!(grammar.matches(text, false), "{text:?}");
+        assert!(grammar.matches(text, true), "{text:?}");
+    }
+    for text in [
+        "stop before the bridge",
+        "stop before the crash",
+        "stop before the next break",
+        "stop or the other one?",
+        "stop or the story goes on",
+        "stop or my mom will shoot",
+        "stop because the light is red",
+        "stop or the vase falls, she said",
+        "the vase falls",
+        "or the vase falls",
+        "did it stop before the vase fell?",
+        "should we stop or the vase falls?",
+        "it will stop before the vase falls",
+        "don't stop or the vase falls",
+        "tell me when to stop before the vase falls",
+        "he stopped because the vase fell",
+        "stopp oder die andere?",
+        "halte vor der Brücke, bevor die Vase fällt",
+    ] {
+        assert!(!grammar.matches(text, false), "{text:?}");
+    }
+}

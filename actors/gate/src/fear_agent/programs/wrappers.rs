@@ -233,12 +233,60 @@ pub(super) fn runner(walker: &mut Walker, call: &Call) {
     }
 }
 
-/// The items that `xargs` and `parallel` read from standard input, or one unknown item.
-fn items(stdin: &Stream) -> Vec<String> {
-    match stdin.text.as_deref() {
-        Some(text) => text.split_whitespace().map(str::to_owned).take(32).collect(),
-        None => vec![UNKNOWN.to_string()],
+/// Items that are judged one by one, at most; one unknown item stands for the rest.
+const ITEMS: usize = 32;
+
+/// The items that `xargs` and `parallel` read from standard input, or one unknown item. A command that stands alone reads what
+/// its starter gives it, which nobody sees here. `split` takes a text apart.
+fn items(stdin: &Stream, split: impl Fn(&str) -> Vec<String>) -> Vec<String> {
+    let Some(text) = stdin.text.as_deref().filter(|_| stdin.present) else { return vec![UNKNOWN.to_string()] };
+    let mut items = split(text);
+    if items.len() > ITEMS {
+        items.truncate(ITEMS);
+        items.push(UNKNOWN.to_string());
     }
+    items
+}
+
+/// The items of a text as `xargs` takes it apart: at blanks, with quotes and backslashes; at one character, or by lines, where
+/// an option says so.
+fn split_items(text: &str, opened: &Opened, is_by_line: bool) -> Vec<String> {
+    let mark = opened.given.iter().rev().find_map(|(option, _, values)| match *option {
+        "-0" | "--null" => Some(String::from("\\0")),
+        "-d" | "--delimiter" => Some(values.first().cloned().unwrap_or_default()),
+        _ => None,
+    });
+    match mark.as_deref() {
+        Some("\\0") => text.split(['\0', UNKNOWN]).filter(|item| !item.is_empty()).map(str::to_owned).collect(),
+        Some("\\n") => text.lines().map(str::to_owned).collect(),
+        Some("\\t") => text.split('\t').map(str::to_owned).collect(),
+        Some(mark) if mark.chars().count() == 1 => text.split(mark).map(str::to_owned).collect(),
+        Some(_) => vec![UNKNOWN.to_string()],
+        None if is_by_line => text.lines().flat_map(|line| unquoted(line, true)).collect(),
+        None => unquoted(text, false),
+    }
+}
+
+/// Words as `xargs` reads them: a quote ends at its like, a backslash keeps the next character. A whole line is one word.
+fn unquoted(text: &str, is_line: bool) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote): (Option<String>, Option<char>) = (None, None);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if matches!(c, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c == '\\' => word.get_or_insert_default().extend(chars.next()),
+            None if c.is_whitespace() && (!is_line || word.is_none()) => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 fn xargs(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
@@ -256,9 +304,10 @@ fn xargs(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
         .iter()
         .find(|(option, _, _)| matches!(*option, "-I" | "-J" | "-i" | "--replace"))
         .map(|(_, _, values)| values.first().cloned().unwrap_or_else(|| String::from("{}")));
-    let items = items(&call.stdin);
+    let is_by_line = placeholder.as_ref().is_some_and(|mark| !mark.is_empty());
+    let items = items(&call.stdin, |text| split_items(text, &opened, is_by_line));
     match placeholder {
-        Some(mark) if !mark.is_empty() => {
+        Some(mark) if is_by_line => {
             let words: Vec<String> = words.iter().map(|word| word.replace(&mark, "{}")).collect();
             for item in items {
                 files::run_on(walker, words.clone(), &item);
@@ -266,12 +315,26 @@ fn xargs(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
             Stream::unknown()
         }
         _ => {
-            words.extend(items);
-            walker.words(words, Stream::default());
+            // Each item may be the first of a command: so many go into one as an option says, or as fit.
+            let is_cut_up = opened.given.iter().any(|(option, _, _)| CUTS_UP.contains(option));
+            let calls = if is_cut_up { items.len().max(1) } else { 1 };
+            for at in 0..calls {
+                for item in items[at..].iter().filter(|item| item.contains([UNKNOWN, '*'])) {
+                    // What a line says, or a file is called, is for whoever made it to choose.
+                    walker.notes_unknown(item);
+                }
+                let words = words.iter().chain(&items[at..]).cloned().collect();
+                walker.apart(|walker| {
+                    walker.words(words, Stream::default());
+                });
+            }
             Stream::unknown()
         }
     }
 }
+
+/// Options of `xargs` that give a command fewer items than there are.
+const CUTS_UP: [&str; 7] = ["-n", "--max-args", "-L", "-l", "--max-lines", "-s", "--max-chars"];
 
 fn parallel(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let Some(wrapper) = tables::wrapper(&call.name) else { return Stream::unknown() };
@@ -282,7 +345,7 @@ fn parallel(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let cut = words.iter().position(is_mark).unwrap_or(words.len());
     let mut command: Vec<String> = words[..cut].to_vec();
     let values: Vec<String> = if cut == words.len() {
-        items(&call.stdin)
+        items(&call.stdin, |text| text.lines().map(str::to_owned).collect())
     } else {
         words[cut..].iter().filter(|word| !is_mark(word)).cloned().collect()
     };

@@ -404,3 +404,38 @@ fn what_only_looks_at_a_program_runs_nothing() {
         ("make -t all", Ask),
     ]);
 }
+
+/// `xargs` takes its items apart by its own rules, and each may be the first of a command.
+#[test]
+fn a_program_text_out_of_a_list_is_judged_and_asked_about_where_the_list_is_not_known() {
+    use Verdict::{Ask, Block};
+    caught(&[
+        ("xargs -n1 sed -n", Ask),
+        ("xargs sed", Ask),
+        ("xargs -I{} sed -n {}", Ask),
+        ("xargs awk", Ask),
+        ("xargs perl -e", Ask),
+        ("xargs sh -c", Ask),
+        ("xargs -0 python3 -c", Ask),
+        ("parallel sed -n", Ask),
+        ("ls | xargs -n1 sed -n", Ask),
+        ("ls | xargs sed -n -e", Ask),
+        ("ls | xargs awk", Ask),
+        ("echo 'p e' | xargs -n1 sed -n", Ask),
+        ("echo 'p e' | xargs -L1 sed -n", Ask),
+        ("echo '\"e rm -rf ~\"' | xargs sed", Block),
+        ("echo 'e\\ id' | xargs sed", Ask),
+        ("echo 'p,e id' | xargs -d, -n1 sed -n", Ask),
+        ("echo 'e rm -rf ~' | xargs -I{} sed {}", Block),
+        ("seq 100 | xargs -n1 sh -c", Ask),
+    ]);
+    free(&[
+        "ls | xargs sed -n 1p",
+        "ls | xargs -n1 wc -l",
+        "ls | xargs -n1 sed -n p",
+        "echo 'a b c' | xargs -n1 sed -n p",
+        "git ls-files | xargs awk '{ print $1 }'",
+        "xargs wc -l < list",
+        "echo '\"a file\" b' | xargs wc -l",
+    ]);
+}
