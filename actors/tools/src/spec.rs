@@ -46,7 +46,7 @@ pub enum FollowUp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Door {
-    /// Past the fear gate.
+    /// Through the fear gate.
     Gated,
     /// Read-only introspection, which the gate doesn't see.
     Introspection,
@@ -136,7 +136,7 @@ impl ToolSpec {
         }
     }
 
-    /// It only reads, so after a crash it is done again without asking.
+    /// It only reads, so it is repeated after a crash without asking.
     pub fn is_repeatable(&self) -> bool {
         self.idempotent && self.effect == EffectClass::ReadOnly
     }

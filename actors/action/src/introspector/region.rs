@@ -1,8 +1,8 @@
 //! The introspector as a room: answers questions about the brain itself, read-only by type. It holds no permit for any effect.
 //!
 //! Biology: the default-mode network, which looks inward.
-//! Law: an inquiry becomes questions to the rooms that know; the answers go back to whoever inquired, at the latest at
-//! the deadline, with what is missing named.
+//! Law: an inquiry becomes questions to the rooms that know. The answers go to the asker, at the latest at the
+//! deadline, and missing answers are named.
 //! Remembers: open inquiries; the mode that the agent lowered itself to. Forgets: answered ones.
 //! Down: inquiries wait, and their askers' deadlines answer for it.
 
@@ -42,12 +42,12 @@ use maxim_tools::narrative::{EXAMINE, THINK};
 /// The part of a question that looks for rhythms.
 const RHYTHMS: &str = "suprachiasmatic_nucleus (rhythms)";
 
-/// How the introspector is set up.
+/// The introspector's settings.
 #[derive(Clone, Debug)]
 pub struct IntrospectorSettings {
     /// Rooms that report stats.
     pub rooms: Vec<RegionName>,
-    /// How long answers are waited for. Default 2 s.
+    /// How long it waits for answers. Default 2 s.
     pub deadline: SignedDuration,
     /// What the agent can do.
     pub tools: Arc<ToolRegistry>,
@@ -55,14 +55,14 @@ pub struct IntrospectorSettings {
     pub names: Vec<String>,
     /// Its mode, as configured.
     pub mode: Mode,
-    /// Where a day begins.
+    /// The time zone, which decides where a day begins.
     pub zone: TimeZone,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Introspector {
     open: BTreeMap<MessageId, Open>,
-    /// The mode that it was lowered to; nothing: what is configured is in force.
+    /// The mode to which it was lowered; `None`: the configured mode holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lowered: Option<Mode>,
 }
@@ -75,7 +75,7 @@ pub struct Open {
     turn: Option<MessageId>,
     correlation: MessageId,
     due: Timestamp,
-    /// Questions that are out, with the room that was asked.
+    /// Open questions, with the room that was asked.
     waiting: BTreeMap<MessageId, String>,
     reports: BTreeMap<String, Json>,
 }
@@ -192,13 +192,13 @@ impl Introspector {
         let (tool, params, turn) = (open.tool.clone(), open.params.clone(), open.turn);
         let answered = InquiryAnswered { inquiry, tool, params, turn, output, error };
         match turn {
-            // What a turn rests on belongs to its why-record too: the ledger hears it beside the asker.
+            // What a turn used belongs to its why-record, so the ledger hears it too.
             Some(turn) => pulse.emit_trusted(turn, Trust::Own, answered),
             None => pulse.emit_to(open.asker.clone(), open.correlation, answered),
         };
     }
 
-    /// The inquiry whose question this input answers.
+    /// The inquiry to whose question this input is the answer.
     fn asked(&self, pulse: &Pulse<'_, Self>) -> Option<(MessageId, MessageId, &Open)> {
         let question = pulse.cause()?.cause?;
         let (inquiry, open) = self.open.iter().find(|(_, open)| open.waiting.contains_key(&question))?;
@@ -218,7 +218,7 @@ impl Introspector {
     }
 }
 
-/// What the tool gives.
+/// The tool's answer.
 fn compose(open: &Open, mut reports: BTreeMap<String, Json>) -> Json {
     if open.tool == "system_stats" {
         let missing = open.waiting.values().filter(|room| !reports.contains_key(*room)).cloned().collect();
@@ -227,7 +227,7 @@ fn compose(open: &Open, mut reports: BTreeMap<String, Json>) -> Json {
     if reports.len() < 2 && open.waiting.len() < 2 {
         return reports.pop_first().map_or(Json::Null, |(_, report)| report);
     }
-    // Several rooms know a part each: their reports are one object, and what is missing is named.
+    // Several rooms know a part each. Their reports become one object, and missing ones are named.
     let missing: Vec<&String> = open.waiting.values().filter(|room| !reports.contains_key(*room)).collect();
     let mut whole = json!({});
     if let Value::Object(fields) = &mut whole {
@@ -272,10 +272,10 @@ impl Hears<Inquiry> for Introspector {
     }
 }
 
-/// Most results of a tool that the agent calls; batch doors may ask for more.
+/// Most results for the agent's own calls. Batch doors may ask for more.
 const MOST: u64 = 20;
 
-/// Results when nobody says how many.
+/// Results by default.
 const LIMIT: u64 = 5;
 
 fn found_at_most(params: &Json) -> usize {
@@ -283,7 +283,7 @@ fn found_at_most(params: &Json) -> usize {
     usize::try_from(limit.unwrap_or(LIMIT)).unwrap_or(usize::MAX)
 }
 
-/// The parameters, with no higher limit than the agent may have.
+/// The parameters with the limit that the agent may have.
 fn bounded(inquiry: &Inquiry) -> Json {
     let mut params = inquiry.params.clone();
     if let (Some(limit), Some(_)) = (params.get("limit").and_then(Json::as_u64), inquiry.turn) {
@@ -292,7 +292,7 @@ fn bounded(inquiry: &Inquiry) -> Json {
     params
 }
 
-/// Asks the rooms that know; which questions are out.
+/// Asks the rooms that know. Returns the open questions.
 fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMap<MessageId, String>, String> {
     let bad = |error: serde_json::Error| format!("{}: {error}", inquiry.tool);
     let params = times::read(inquiry, &pulse.settings().zone)?;
@@ -307,7 +307,7 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
         }
         "similarity_search" => {
             let mut query: FindSimilar = serde_json::from_value(params).map_err(bad)?;
-            // The turn that asks is like its own words; it is left out of the answer.
+            // The asking turn resembles its own words, so it is left out of the answer.
             query.limit = found_at_most(&inquiry.params) + usize::from(inquiry.turn.is_some());
             ("entorhinal_cortex", pulse.ask(rooms::ENTORHINAL_CORTEX, query))
         }
@@ -392,7 +392,7 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
         THINK | EXAMINE if pulse.settings().tools.get(&inquiry.tool).is_some() => {
             return Ok(narrative::questions(inquiry, pulse));
         }
-        other => return Err(format!("{other} is no introspection tool that is built")),
+        other => return Err(format!("{other} is not an introspection tool")),
     };
     Ok(BTreeMap::from([(question, room.to_owned())]))
 }

@@ -4,9 +4,11 @@
 //! call's paths. Its law:
 //! - Reading and working inside the working folder passes.
 //! - What loses work, runs code, installs, or changes another machine is asked about.
-//! - What reads a secret, writes or deletes outside, stays behind, reaches an internal address with the agent's own
-//! - What reads a secret, writes or deletes outside the working folder, or leaves a process behind is blocked.
+//! - What reads a known secret is blocked.
+//! - What writes or deletes outside the working folder is blocked; in a temporary folder it is asked about.
+//! - What writes a start-up file or sets up a repeating command is blocked.
 //! - A connection to an internal address by the agent's own tool, and a back door, are blocked.
+//! - What would change the agent's own configuration or data is blocked in every mode.
 //! - What can't be read or isn't known is asked about, and never passes unasked.
 //!
 //! ```text

@@ -123,7 +123,7 @@ impl Tool for SearchCode {
 fn search(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     let start = hands.resolve(params["path"].as_str().unwrap_or("."), Access::Read)?;
     if !start.exists() {
-        let message = format!("there is no file or folder {}; give one as path", start.display());
+        let message = format!("there is no file or folder {}; give an existing one as path", start.display());
         return Err(ToolFailure::new(ErrorKind::NotFound, message));
     }
     let matcher = matcher(params)?;

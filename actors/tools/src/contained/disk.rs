@@ -192,7 +192,8 @@ impl New {
     }
 }
 
-/// It existed before the call. If the file system stores no creation time, the file counts as new.
+/// It existed before the call. If the file system stores no creation time, a changed file
+/// counts as new.
 fn is_older(meta: &Metadata, since: i64) -> bool {
     let made = meta.created().ok().and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
     made.is_some_and(|made| i64::try_from(made.as_secs()).unwrap_or(i64::MAX) < since)

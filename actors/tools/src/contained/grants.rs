@@ -63,13 +63,13 @@ pub(super) struct Granted {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Mounted {
-    /// Seen as nothing: an empty folder, or a file without content.
+    /// Shown empty: an empty folder or a file without content.
     pub(super) hidden: Vec<PathBuf>,
-    /// Read and not written.
+    /// Read-only.
     pub(super) fixed: Vec<PathBuf>,
     /// Folders on the way, which can't be moved.
     pub(super) pinned: Vec<PathBuf>,
-    /// One of the agent's own is named by a link, over which nothing can be mounted: Landlock must keep it too.
+    /// One of the agent's own paths is a link, over which nothing can be mounted. Landlock must protect it too.
     pub(super) has_link: bool,
 }
 

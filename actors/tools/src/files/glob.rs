@@ -172,7 +172,7 @@ struct Found {
 fn find(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     let (folder, pattern) = rooted(text(params, "path"), text(params, "pattern"), hands)?;
     if !folder.is_dir() {
-        let message = format!("{} is no folder; give one as path", folder.display());
+        let message = format!("{} isn't a folder; give a folder as path", folder.display());
         return Err(ToolFailure::new(ErrorKind::NotFound, message));
     }
     let pattern = pattern.as_str();
