@@ -101,6 +101,6 @@ impl ChildOutcome {
     /// Why it was ended for what it wrote, for a person.
     pub fn filled_in_words(&self) -> String {
         let why = self.filled.as_deref().unwrap_or("it has written more than it may");
-        format!("was ended: {why}; what it wrote is still there, but for its temporary files")
+        format!("was ended: {why}; what it wrote is still there, except its temporary files")
     }
 }
