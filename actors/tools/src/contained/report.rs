@@ -54,7 +54,7 @@ pub struct SandboxReport {
     pub network: Layer,
     /// No process can leave the group, so a kill reaches all.
     pub group: Layer,
-    /// No power beyond that over files.
+    /// No privileges except those over files.
     pub privileges: Layer,
     pub limits: Layer,
     /// Only the child's own files, processes and networks exist inside.
