@@ -392,7 +392,7 @@ fn ask(inquiry: &Inquiry, pulse: &mut Pulse<'_, Introspector>) -> Result<BTreeMa
         THINK | EXAMINE if pulse.settings().tools.get(&inquiry.tool).is_some() => {
             return Ok(narrative::questions(inquiry, pulse));
         }
-        other => return Err(format!("{other} is not an introspection tool")),
+        other => return Err(format!("there is no introspection tool {other}")),
     };
     Ok(BTreeMap::from([(question, room.to_owned())]))
 }
