@@ -1,5 +1,5 @@
 //! An intent that may become an action. Only the gate makes one, and none is read back from a journal. After a crash
-//! the gate judges what it may still clear and issues it again.
+//! the gate issues a clearance again if it has not expired and no stop came.
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;

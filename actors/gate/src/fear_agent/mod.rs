@@ -9,7 +9,10 @@
 //! - What writes a start-up file or sets up a repeating command is blocked.
 //! - A connection to an internal address by the agent's own tool, and a back door, are blocked.
 //! - What would change the agent's own configuration or data is blocked in every mode.
-//! - What can't be read or isn't known is asked about, and never passes unasked.
+//! - What can't be read or isn't known is asked about.
+//!
+//! This is active mode. Passive mode blocks instead of asking. Singularity mode drops the questions about files, code
+//! and the network, and the blocks about files; the agent's own files stay protected.
 //!
 //! ```text
 //! judge ─ tool (parameters) ─┬─ shell (parsed program) ─ words (expansion) ─ programs (tables by family)

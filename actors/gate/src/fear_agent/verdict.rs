@@ -226,8 +226,8 @@ fn is_granted(rule: Rule) -> bool {
     matches!(rule.1, Category::FileSystem | Category::CodeExecution | Category::Network)
 }
 
-/// Every rule of the layer. Singularity mode lifts the categories file system, code execution and network. The others
-/// are hard.
+/// Every rule of the layer. Singularity mode drops questions of the categories file system, code execution and network,
+/// and blocks of the category file system. Everything else holds in every mode.
 pub(super) mod rules {
     use super::{Category::*, Rule};
 
