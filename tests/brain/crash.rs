@@ -159,7 +159,7 @@ fn whoever_wanted_what_may_have_happened_is_told_how_to_answer_and_a_yes_does_it
     let question = the_question(&mut bench);
     let is_put = |words: &[String], question: &GateEntry| {
         let last = words.last().is_some_and(|last| last.contains(&format!("“yes {}”", code_of(question.id))));
-        last && words.iter().all(|words| words.contains("whether it happened: the tool broke"))
+        last && words.iter().all(|words| words.contains("whether it happened: the tool crashed"))
     };
     let words = told_of_doubt(&bench);
     assert!(words.len() == 1 && is_put(&words, &question), "{words:?}");

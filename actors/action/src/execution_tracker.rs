@@ -1,12 +1,13 @@
-//! ExecutionTracker: what was begun, and whether it ended.
+//! ExecutionTracker: which actions have begun, and whether they ended.
 //!
 //! Biology: the efference copy, by which a brain knows that it acts.
-//! Law: an action is on disk before it begins, and how it is taken back before its effect. An action that has begun and
-//! has no outcome after a crash is `unknown`: one that may be repeated is, one that can be taken back is, any other is
-//! left alone, and who wanted it is asked whether to do it again. Each effect happens at most once.
-//! Remembers: open actions, the latest intents, so that none begins twice, how the latest effects are taken back, and how the
-//! body stood last.
-//! Forgets: an action that has its outcome; the oldest ways back.
+//! Law: an action is on disk before it begins, and its reversal before its effect. An action that has begun and has no
+//! outcome after a crash is `unknown`. If it is repeatable, it is repeated. Else, if it is reversible, it is reversed.
+//! Any other is left alone, and a person is asked whether to do it again. Each effect of an action that isn't
+//! repeatable happens at most once without a new yes.
+//! Remembers: open actions, the latest intents (so that none begins twice), reversals of the latest effects, and the
+//! body's last known place.
+//! Forgets: actions that have an outcome; the oldest reversals.
 //! Down: cleared intents wait; the gate issues them again.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,44 +31,44 @@ use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 use maxim_tools::{Reversal, UNDO};
 
-/// Intents that are remembered as begun; a clearance older than these has expired.
+/// Intents remembered as begun. A clearance older than these has expired.
 const REMEMBERED: usize = 4096;
-/// What is known of an action that another process had begun.
+/// What is known of an action that an earlier process began.
 const WENT_DOWN: &str = "the process went down before it ended";
-/// Effects whose way back is kept.
+/// Reversals that are kept, at most.
 const WAYS_BACK: usize = 256;
 
-/// How the tracker is set up.
+/// The tracker's settings.
 #[derive(Clone, Debug)]
 pub struct TrackerSettings {
-    /// Names this process: an action that another one began has nobody left who could end it.
+    /// Identifies this run of the process. Nobody can report the end of an action that an earlier run began.
     pub boot: u64,
-    /// How long the executor may take for one tool, its own deadline and some grace.
+    /// How long the executor may take for one tool: the tool's deadline and some grace.
     pub limit: SignedDuration,
-    /// Tools that may be repeated: reading, or writing the same again.
+    /// Tools that may be repeated, because they only read or write the same again.
     pub repeatable: Vec<String>,
-    /// What each tool leaves behind.
+    /// The effect class of each tool.
     pub effects: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExecutionTracker {
     open: BTreeMap<MessageId, Open>,
-    /// Intents, of which the oldest goes first: ids are in the order of time.
+    /// Intents, oldest first, because ids are in the order of time.
     begun: BTreeSet<MessageId>,
-    /// Actions that can be taken back, the newest last.
+    /// Reversible actions, newest last.
     #[serde(default)]
     reversible: VecDeque<MessageId>,
     #[serde(default)]
     pose: Pose,
 }
 
-/// How an action is taken back, as a record.
+/// Record of an action's reversal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct WayBack {
     tool: String,
     reversal: Json,
-    /// It ended well: there is something to take back.
+    /// It ended well, so there is something to reverse.
     done: bool,
 }
 
@@ -145,7 +146,7 @@ impl Region for ExecutionTracker {
 }
 
 impl Open {
-    /// When nobody will report its end any more.
+    /// When it counts as unknown: nobody will report its end after this.
     fn due(&self, settings: &TrackerSettings) -> Timestamp {
         if self.boot == settings.boot { self.began.later(settings.limit) } else { self.began }
     }
@@ -160,7 +161,7 @@ fn record_key(action: MessageId) -> Vec<u8> {
 }
 
 impl ExecutionTracker {
-    /// Whether it happened is not known.
+    /// It isn't known whether it happened.
     fn resolve(&self, action: MessageId, open: &Open, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(TrackerEvent::Ended { action });
         let Some(started) = pulse.record::<ExecutionStarted>(&record_key(action)) else { return };
@@ -214,8 +215,8 @@ impl ExecutionTracker {
         self.begin(id, undoing, open.trust, pulse);
     }
 
-    /// Has a person asked. Words have a room of their own that knows which of them went out, and what only reads does no harm
-    /// either way.
+    /// Has a person asked. Not for words, because the outbox knows which were sent; not for tools that only read,
+    /// because repeating them does no harm.
     fn doubt(&self, started: ExecutionStarted, known: String, trust: Trust, pulse: &mut Pulse<'_, Self>) {
         let tool = &started.intent.tool;
         if tool != RESPOND && !pulse.settings().repeatable.contains(tool) {
@@ -223,7 +224,7 @@ impl ExecutionTracker {
         }
     }
 
-    /// The action that such a call means: the one that it names, else the newest that ended well.
+    /// The action that an undo call means: the named one, else the newest that ended well.
     fn meant(&self, params: &Json, pulse: &Pulse<'_, Self>) -> Option<(MessageId, WayBack)> {
         let named = params.get("action").and_then(Json::as_str).map(str::trim).filter(|name| !name.is_empty());
         let newest_first = self.reversible.iter().rev();
@@ -234,7 +235,7 @@ impl ExecutionTracker {
         })
     }
 
-    /// Keeps a way back, and drops the oldest when there are too many.
+    /// Keeps a reversal, and drops the oldest if there are too many.
     fn keep_way(&self, action: MessageId, way: &WayBack, pulse: &mut Pulse<'_, Self>) {
         if self.reversible.len() >= WAYS_BACK
             && let Some(oldest) = self.reversible.front()
@@ -322,7 +323,7 @@ impl Hears<ReversalPrepared> for ExecutionTracker {
 }
 
 impl ExecutionTracker {
-    /// What an outcome means for the ways back.
+    /// What an outcome means for the reversals.
     fn settle(&self, result: &ToolResult, started: &ExecutionStarted, pulse: &mut Pulse<'_, Self>) {
         let action = result.action;
         if started.intent.tool == UNDO {
@@ -332,7 +333,7 @@ impl ExecutionTracker {
                 pulse.remove(way_key(undone));
                 pulse.keep(TrackerEvent::Reversed { action: undone });
             }
-            // What was there before the undoing was saved too, so that can be taken back as well.
+            // The state before the undo was saved too, so the undo can be reversed.
             if let (Some(true), Some(reversal)) = (result.success, result.output.get("reversal")) {
                 self.keep_way(action, &WayBack { tool: UNDO.into(), reversal: reversal.clone(), done: true }, pulse);
             }
@@ -350,7 +351,7 @@ impl ExecutionTracker {
             (Some(true), Some(way)) if !way.moves() => {
                 pulse.put(way_key(action), &WayBack { done: true, ..way });
             }
-            // A tool that failed has changed nothing, or says what.
+            // A failed tool has changed nothing, or it reports what it changed.
             (Some(_), _) => {
                 pulse.remove(way_key(action));
                 pulse.keep(TrackerEvent::Reversed { action });

@@ -1,7 +1,7 @@
-//! The executor: the one hand that runs tools.
+//! The executor: the only part that runs tools.
 //!
-//! Before anything shows outside it waits until the beginning is on disk; it reads the latch right before the effect, and
-//! reports the end. Each call has a thread of its own, so a tool may block.
+//! Before an outside effect it waits until the beginning is on disk. It reads the latch right before the effect, and
+//! reports the end. Each call has its own thread, so a tool may block.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ use maxim_tools::{
     undo,
 };
 
-/// How much longer than a tool's own deadline an operation may take before it is given up.
+/// Time beyond a tool's own deadline before an operation is given up.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Runs tools.
@@ -70,7 +70,7 @@ impl Effector for Executor {
 
 impl Performs<ExecutionStarted> for Executor {
     async fn perform(self: Arc<Self>, started: ExecutionStarted, operation: Operation<Self>) {
-        // Words wait for the disk at their channel. Reading waits here: a page that is asked for shows outside.
+        // Words are made durable at their channel. Reading waits here, because a requested page is visible outside.
         if started.intent.tool != RESPOND
             && let Err(error) = operation.hands.durable(operation.lsn).await
         {
@@ -78,7 +78,7 @@ impl Performs<ExecutionStarted> for Executor {
             operation.say(result(&started, Ending::failed(FailureKind::Unavailable, why), 0));
             return;
         }
-        // The tracker asked an incarnation that has been replaced since: the new one reports it as abandoned.
+        // The tracker asked an incarnation that has since been replaced. The new one reports the call as abandoned.
         if !operation.hands.is_current() {
             return;
         }
@@ -88,7 +88,7 @@ impl Performs<ExecutionStarted> for Executor {
         } else {
             self.run(&started, &operation).await
         };
-        // In virtual time nothing takes any.
+        // Virtual time takes no real time.
         let is_live = operation.hands.frame.clock.is_live();
         let took = if is_live { u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX) } else { 0 };
         operation.say(result(&started, ending, took));
@@ -155,7 +155,7 @@ fn failure_of(kind: ErrorKind) -> FailureKind {
 }
 
 impl Executor {
-    /// Speaking: the words go out on the channel that the turn came by.
+    /// Speaking: the words go to the channel of the turn.
     fn respond(&self, started: &ExecutionStarted, operation: &Operation<Self>) -> Ending {
         if let Err(stopped) = operation.hands.frame.latch.permit(EffectKind::Other) {
             return Ending::failed(FailureKind::Stopped, stopped.to_string());
@@ -186,11 +186,11 @@ impl Executor {
         }
     }
 
-    /// Words for somebody else: they go into the outbox, which has them on disk before they are sent.
+    /// Words for another person go to the outbox, which writes them to disk before they are sent.
     fn post(&self, message: Message, started: &ExecutionStarted, operation: &Operation<Self>) -> Ending {
         let mode = started.powers.as_ref().map_or(self.hands.mode, |powers| powers.mode.min(self.hands.mode));
         if mode == Mode::Passive {
-            let why = "in passive mode it answers whom it talks with, and writes to nobody else".to_owned();
+            let why = "in passive mode it answers the person in the conversation and writes to nobody else".to_owned();
             return Ending::failed(FailureKind::Denied, why);
         }
         if let Err(stopped) = operation.hands.frame.latch.permit(EffectKind::Other) {
@@ -218,7 +218,7 @@ impl Executor {
         }
     }
 
-    /// What was allowed runs only while it is what was allowed: what has changed, in words.
+    /// What changed since the call was allowed, in words. A changed call doesn't run.
     pub fn changed_since(sealed: &Fixed, hands: &Hands) -> Option<String> {
         sealed.changes(&ProgramFiles::new(hands).fix(&sealed.scope))
     }
@@ -268,7 +268,7 @@ impl Executor {
             }
             Ok(Err(failure)) => return ToolOutcome::failed(failure).into(),
             Err(error) => {
-                let why = format!("the tool broke before it began: {error}");
+                let why = format!("the tool crashed before it began: {error}");
                 return Ending::failed(FailureKind::Failed, why);
             }
         }
@@ -281,7 +281,7 @@ impl Executor {
     }
 }
 
-/// What it does to itself: the room that it is about hears of it.
+/// An action on the agent itself. The room concerned hears of it.
 fn of_itself(wish: OwnWish, started: &ExecutionStarted, operation: &Operation<Executor>) -> Ending {
     if let Err(stopped) = operation.hands.frame.latch.permit(EffectKind::Other) {
         return Ending::failed(FailureKind::Stopped, stopped.to_string());
@@ -310,7 +310,7 @@ fn of_itself(wish: OwnWish, started: &ExecutionStarted, operation: &Operation<Ex
     Ending { success: Some(true), output, error: None, failure: None, side_effects: Vec::new(), reward: None }
 }
 
-/// Who does it; the ending of a call that can't be done.
+/// The tool's runner, or the ending of a call that can't run.
 fn runner(found: &Registered, hands: &Hands) -> Result<Arc<dyn Tool>, Box<Ending>> {
     let name = &found.spec.name;
     let Runner::Here(tool) = &found.runner else {
@@ -325,7 +325,7 @@ fn runner(found: &Registered, hands: &Hands) -> Result<Arc<dyn Tool>, Box<Ending
     Ok(Arc::clone(tool))
 }
 
-/// The way back is on disk before there is an effect.
+/// The reversal is on disk before there is an effect.
 async fn keep_way_back(
     started: &ExecutionStarted,
     reversal: &Reversal,
@@ -334,28 +334,28 @@ async fn keep_way_back(
     let failed = |why: String| Box::new(Ending::failed(FailureKind::Unavailable, why));
     let reversal = serde_json::to_value(reversal).map_err(|error| failed(format!("not begun: {error}")))?;
     let told = operation.say(ReversalPrepared { action: started.action, reversal });
-    let lsn = told.ok_or_else(|| failed("not begun, because how to take it back could not be kept".into()))?;
+    let lsn = told.ok_or_else(|| failed("not begun, because its reversal could not be stored".into()))?;
     let durable = operation.hands.durable(lsn).await;
-    durable.map_err(|error| failed(format!("not begun, because how to take it back could not be written: {error}")))
+    durable.map_err(|error| failed(format!("not begun, because its reversal could not be written: {error}")))
 }
 
 async fn on_a_thread(work: impl FnOnce() -> Ending + Send + 'static) -> Ending {
     match tokio::task::spawn_blocking(work).await {
         Ok(ending) => ending,
         Err(error) => {
-            let why = format!("the tool broke while it ran ({error}){NOT_KNOWN}");
+            let why = format!("the tool crashed while it ran ({error}){NOT_KNOWN}");
             Ending { success: None, ..Ending::failed(FailureKind::Unknown, why) }
         }
     }
 }
 
-/// Nothing was begun, so nothing is learned of it; the gate asks anew.
+/// Nothing has begun, so nothing is learned from it. The gate asks again.
 fn not_begun(changed: &str) -> Ending {
     let why = format!("not begun: {changed} changed since it was allowed; it is judged and asked about anew");
     Ending { output: json!({ CHANGED: changed }), ..Ending::failed(FailureKind::Unavailable, why) }
 }
 
-/// The latch is read here, after everything that takes time, right before the effect.
+/// The latch is read here: after everything that takes time, right before the effect.
 fn act(tool: &dyn Tool, params: &Json, hands: &Hands, latch: &StopLatch) -> Ending {
     let kind = if tool.is_motion() { EffectKind::Motion } else { EffectKind::Other };
     match latch.permit(kind) {
@@ -368,7 +368,7 @@ fn take_back(reversal: Json, hands: &Hands, latch: &StopLatch) -> Ending {
     let reversal: Reversal = match serde_json::from_value(reversal) {
         Ok(reversal) => reversal,
         Err(error) => {
-            return Ending::failed(FailureKind::Failed, format!("how to take it back can't be read: {error}"));
+            return Ending::failed(FailureKind::Failed, format!("its reversal can't be read: {error}"));
         }
     };
     let kind = if reversal.is_motion() { EffectKind::Motion } else { EffectKind::Other };

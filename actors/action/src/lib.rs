@@ -1,4 +1,4 @@
-//! Doing it.
+//! The action stage: carries out cleared intents.
 
 #![deny(clippy::disallowed_methods)]
 

@@ -1,5 +1,5 @@
-//! An intent that may become an action. Only the gate can make one, and none ever comes back from a journal: after a
-//! crash the gate issues it again, if it still may.
+//! An intent that may become an action. Only the gate makes one, and none is read back from a journal. After a crash
+//! the gate issues a clearance again if it has not expired and no stop came.
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
@@ -10,8 +10,7 @@ use maxim_bus::signals::program_files::Fixed;
 use maxim_bus::signals::recall::OutcomesPredicted;
 use serde::{Deserialize, Serialize};
 
-/// The gate's yes. Whoever holds one got it from the gate: it is made there alone, and can't be read back from bytes, as what
-/// it was given for can.
+/// The gate's yes. Only the gate can make one. Unlike an [`Intent`], it can't be read back from bytes.
 ///
 /// ```
 /// use maxim_bus::signals::intent::Intent;
@@ -33,27 +32,28 @@ pub struct ClearedIntent {
     reason: String,
     expires: Timestamp,
     terms: Terms,
-    /// What experience expects of it, where it was asked.
+    /// The outcomes that experience predicts; `None` if experience wasn't asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     expected: Option<OutcomesPredicted>,
 }
 
-/// What an intent is done under, beside itself.
+/// The conditions under which an intent is carried out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
-    /// What the agent may; none: what the configuration says.
+    /// The agent's powers for this intent; `None`: those of the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub powers: Option<Powers>,
-    /// The name by which the tool was asked for, where that is another than its own.
+    /// The tool name that the caller used; `None` if it is the tool's own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// What would run, as it was when it was allowed: it is begun only while it is the same.
+    /// Fingerprint of what would run, taken when it was allowed. It is started only while the fingerprint still
+    /// matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<Fixed>,
 }
 
 impl ClearedIntent {
-    /// For the rooms of the gate alone.
+    /// Only the gate's rooms call this.
     pub(crate) fn issue(
         id: MessageId,
         intent: Intent,
@@ -88,7 +88,7 @@ impl ClearedIntent {
         &self.terms
     }
 
-    /// After this it is worth nothing.
+    /// The clearance is void after this time.
     pub fn expires(&self) -> Timestamp {
         self.expires
     }

@@ -1,4 +1,4 @@
-//! Whether to.
+//! The gate stage: decides whether an intent may become an action.
 
 #![deny(clippy::disallowed_methods)]
 

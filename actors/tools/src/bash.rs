@@ -13,9 +13,9 @@ use super::{
     Access, EffectClass, ErrorKind, FollowUp, Hands, Mode, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolSpec,
 };
 
-/// Runs a command by bash. Output: `exit_code` or `signal`, `stdout`, `stderr`, `cut` in words when
-/// output was left out, and what [`ChildOutcome::tell`] adds. Processes that are left in the background are ended. It succeeds
-/// when the exit code is 0.
+/// Runs a command with bash. Output: `exit_code` or `signal`, `stdout`, `stderr`, `cut` in words if output was left
+/// out, and the fields that [`ChildOutcome::tell`] adds. Background processes that are left are ended. It succeeds if
+/// the exit code is 0.
 pub struct Bash(ToolSpec);
 
 impl Bash {
@@ -74,7 +74,7 @@ fn execute(params: &Value, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOut
     }
     let cwd = hands.resolve(params["cwd"].as_str().unwrap_or("."), Access::Write)?;
     if !cwd.is_dir() {
-        return Err(ToolFailure::new(ErrorKind::NotFound, format!("cwd {} is no folder", cwd.display())));
+        return Err(ToolFailure::new(ErrorKind::NotFound, format!("cwd {} isn't a folder", cwd.display())));
     }
     let deadline = deadline(params, hands);
     let spec = ChildSpec {
@@ -97,7 +97,7 @@ fn bash() -> Result<&'static str, ToolFailure> {
         .ok_or_else(|| ToolFailure::new(ErrorKind::Unavailable, "bash isn't on this machine; install it at /bin/bash"))
 }
 
-/// What a command came to, as bash and its like tell it.
+/// The result of a command as bash and similar tools report it.
 pub(super) fn told(outcome: &ChildOutcome, command: &str, deadline: Duration) -> ToolOutcome {
     let mut output = json!({"stdout": outcome.stdout.text, "stderr": outcome.stderr.text});
     outcome.tell(&mut output);

@@ -1,17 +1,17 @@
-//! Whose fault it is that a command failed: a wall of the sandbox that held, a full disk, or the command's own.
+//! The cause of a command's failure: a wall of the sandbox, a full disk, or the command itself.
 //!
-//! Law: where a command failed and said that it was refused a path outside of where it may write, or a network that it hasn't
-//! got, or room on the disk, that says nothing about the command. In doubt it is the command's own failure.
+//! Law: a failed command's error output may name a refused path outside its writable folders, a missing network or a
+//! full disk. Such a failure says nothing about the command. In doubt the command itself failed.
 
 use std::path::Path;
 
 use super::contained::Network;
 use super::{ErrorKind, Hands, Mode, ToolOutcome};
 
-/// What the kernel's refusals are called.
+/// The kernel's words for a refusal.
 const REFUSED: [&str; 4] = ["permission denied", "operation not permitted", "read-only file system", "permissionerror"];
 const FULL: [&str; 2] = ["no space left on device", "disk quota exceeded"];
-/// What programs say without a network.
+/// What programs print without a network.
 const CUT_OFF: [&str; 6] = [
     "could not resolve host",
     "temporary failure in name resolution",
@@ -20,10 +20,10 @@ const CUT_OFF: [&str; 6] = [
     "network is unreachable",
     "could not resolve hostname",
 ];
-/// Lines of its errors that are looked at, from the end.
+/// Lines of the error output that are checked, from the end.
 const LINES: usize = 50;
 
-/// The outcome of a command in this folder, with a failure that is a wall's told as such.
+/// The outcome of a command in this folder. A failure caused by a wall is reported as such.
 pub(super) fn blamed(outcome: ToolOutcome, cwd: &Path, hands: &Hands) -> ToolOutcome {
     if outcome.error_kind != Some(ErrorKind::Failed) || outcome.output.get("exit_code").is_none() {
         return outcome;
@@ -40,7 +40,7 @@ fn of_line(line: &str, cwd: &Path, hands: &Hands) -> Option<(ErrorKind, String)>
     let lower = line.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     if says(&FULL) {
-        return Some((ErrorKind::Unavailable, "there is no room left on the disk; make some and try again".into()));
+        return Some((ErrorKind::Unavailable, "the disk is full; free some space and try again".into()));
     }
     if hands.sandbox.network == Network::Off && says(&CUT_OFF) {
         return Some((ErrorKind::Refused, "programs in the sandbox have no network".into()));

@@ -1,14 +1,14 @@
-//! Tools that regions answer, by signals. Here is only what they say of themselves.
+//! Tools that regions answer by signals. This file holds only their descriptions.
 
 use serde_json::{Value, json};
 
 use super::hands::Mode;
 use super::spec::{Door, EffectClass, FollowUp, ToolSpec};
 
-/// The longest text that can be said at once, in characters.
+/// The longest message, in characters.
 pub const LONGEST_MESSAGE: u64 = 20_000;
 
-/// All of them.
+/// The descriptions of all of them.
 pub fn specs() -> Vec<ToolSpec> {
     vec![
         respond(),

@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 use super::contained::{ChildSpec, Ending, SandboxPolicy, run};
 use super::{EffectClass, ErrorKind, FollowUp, Hands, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// Programs that speak by themselves, the better first; they read their standard input when told `--stdin`.
+/// Speech programs, best first. They read standard input with `--stdin`.
 const ENGINES: [&str; 2] = ["espeak-ng", "espeak"];
 const PIPER: &str = "piper";
-/// Plays what piper makes.
+/// Plays the output of piper.
 const PLAYER: &str = "aplay";
-/// Piper makes a sound of its standard input and writes it as WAV; the player plays it. `$0` is piper, `$1` the voice.
+/// Piper turns its standard input into WAV sound; the player plays it. `$0` is piper, `$1` the voice.
 const PIPED: &str = "\"$0\" --model \"$1\" --output_file - | \"$2\" -q -";
 
-/// Says a text aloud: by piper where a voice is configured, else by espeak-ng. Output: `engine`, `characters`;
-/// `{"available": false}` where no engine is.
+/// Speaks a text aloud: with piper if a voice is configured, else with espeak-ng. Output: `engine`, `characters`;
+/// without an engine `{"available": false}`.
 pub struct Speak(ToolSpec);
 
 impl Speak {
@@ -49,16 +49,16 @@ impl Tool for Speak {
     }
 }
 
-/// How a text becomes sound on this machine.
+/// How this machine turns a text into sound.
 struct Engine {
     name: &'static str,
     program: String,
     args: Vec<String>,
-    /// A folder that it reads beside.
+    /// A folder that it reads in addition.
     reads: Option<PathBuf>,
 }
 
-/// Why there is none, if there is none.
+/// The engine, or why there is none.
 fn engine(hands: &Hands) -> Result<Engine, String> {
     let found = |program: &str| hands.sandbox.find(program).map(|program| program.display().to_string());
     if let (Some(voice), Some(piper), Some(player)) = (&hands.voice, found(PIPER), found(PLAYER)) {
@@ -112,7 +112,7 @@ fn say_aloud(text: &str, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOutco
     }
 }
 
-/// Puts a question with options to the person one talks with. Output: the question as it is said.
+/// Asks the person in the conversation a question with options. Output: the question as it is put.
 pub struct RequestInteraction(ToolSpec);
 
 impl RequestInteraction {
@@ -148,7 +148,7 @@ impl Tool for RequestInteraction {
     }
 }
 
-/// What comes of the call is what is said to the person, so the question is the result.
+/// The call's result is the text that the person gets.
 fn asked(params: &Value) -> String {
     let text = |name: &str| params[name].as_str().map(str::trim).filter(|text| !text.is_empty());
     let mut lines = vec![text("question").unwrap_or_default().to_owned()];

@@ -1,4 +1,4 @@
-//! What a tool may reach: the mode, the working folder, and each path judged before it is touched.
+//! What a tool may reach: the mode, the working folder, and each path, which is judged before it is touched.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use super::messaging::OutboxRules;
 use super::robot::Limbs;
 use super::{ErrorKind, ToolFailure};
 
-/// The folder in the working folder that passive mode is kept in.
+/// The folder inside the working folder to which passive mode is limited.
 pub const SANDBOX_FOLDER: &str = ".maxim_sandbox";
 
 /// Links followed in one path before it counts as a loop; the kernel's own bound (`MAXSYMLINKS`, path_resolution(7)).
@@ -23,7 +23,7 @@ const MAX_LINKS: usize = 40;
 
 pub use maxim_bus::mode::{AutonomyLevel, Mode, Powers};
 
-/// What a path is asked for; only for the words of a refusal.
+/// How a path is used. Only for the words of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Read,
@@ -38,23 +38,23 @@ pub struct Hands {
     pub mode: Mode,
     /// What a child process may do.
     pub sandbox: SandboxPolicy,
-    /// The longest a call may take.
+    /// The longest time of a call.
     pub deadline: Duration,
     /// The longest text that a call returns, in bytes.
     pub output_cap: usize,
-    /// Where copies of what is overwritten are kept, outside the agent's reach.
+    /// Where copies of overwritten files are kept, outside the agent's reach.
     pub saved: PathBuf,
-    /// How much the agent does by itself; it can lower this, never raise it.
+    /// How much the agent does by itself. It can lower this, never raise it.
     pub autonomy: AutonomyLevel,
     /// Whether the web may be read.
     pub web: bool,
-    /// The person's home: toolchains in it may be used by what is run.
+    /// The person's home. Programs may use toolchains in it.
     pub home: PathBuf,
     /// The body, if there is one.
     pub limbs: Option<Arc<dyn Limbs>>,
-    /// A voice of piper, by its file; without one piper isn't used.
+    /// A voice file for piper. Without it piper isn't used.
     pub voice: Option<PathBuf>,
-    /// The execution that the call belongs to.
+    /// The execution to which the call belongs.
     pub action: Option<MessageId>,
     /// To whom messages may go.
     pub outbox: Arc<OutboxRules>,
@@ -80,7 +80,7 @@ impl Hands {
         }
     }
 
-    /// These hands within what the agent may now.
+    /// These hands, limited to the agent's present powers.
     pub fn bounded_by(&self, powers: &Powers) -> Self {
         let mut hands = self.clone();
         hands.mode = hands.mode.min(powers.mode);
@@ -92,11 +92,11 @@ impl Hands {
         hands
     }
 
-    /// The folder that files must lie in; none when they may lie anywhere.
+    /// The folder in which files must be; `None` if they may be anywhere.
     pub fn root(&self) -> Result<Option<PathBuf>, ToolFailure> {
         let workdir = self.real_workdir()?;
         Ok(match self.mode {
-            // Not resolved further: a link in its place leads outside of it, hence is refused.
+            // Not resolved further. A link in its place leads outside, so it is refused.
             Mode::Passive => Some(workdir.join(SANDBOX_FOLDER)),
             Mode::Active => Some(workdir),
             Mode::Singularity => None,
@@ -108,8 +108,8 @@ impl Hands {
             .map_err(|error| ToolFailure::io("the working folder can't be used:", &self.workdir, &error))
     }
 
-    /// Where `path` really leads: relative to the working folder, `..` and links resolved, also where the end doesn't
-    /// exist yet. Refused when that is outside of what the mode allows.
+    /// Where `path` really leads. It may be relative to the working folder; `..` and links are resolved, and its end
+    /// need not exist. Refused if that is outside of what the mode allows.
     pub fn resolve(&self, path: &str, access: Access) -> Result<PathBuf, ToolFailure> {
         let refuse = |kind, why: String| Err(ToolFailure::new(kind, why));
         if path.is_empty() || path.contains('\0') {
@@ -124,7 +124,7 @@ impl Hands {
             .map_err(|error| ToolFailure::io("can't resolve", Path::new(path), &error))?;
         self.spare_own(path, &real, access)?;
         match self.root()? {
-            // What every program in the sandbox may read, a tool may: one rule for a path.
+            // A tool may read what every program in the sandbox may read: one rule for a path.
             Some(root) if !(real.starts_with(&root) || access == Access::Read && self.shows(&real)) => {
                 refuse(ErrorKind::Refused, self.outside(path, &real, &root, access))
             }
@@ -136,15 +136,16 @@ impl Hands {
         self.mode == Mode::Active && is_shown(&self.sandbox.readable, real, false)
     }
 
-    /// Whatever the mode: nobody changes what it is set up by, nor reads or changes its data.
+    /// In every mode: no tool changes the agent's configuration, and none reads or changes its data.
     fn spare_own(&self, path: &str, real: &Path, access: Access) -> Result<(), ToolFailure> {
         let own = &self.sandbox.own;
         if own.is_data(real) {
-            let why = format!("path {path} lies in the agent's own data folder, which no tool reads or changes");
+            let why = format!("path {path} is in the agent's own data folder; no tool may read or change it");
             return Err(ToolFailure::new(ErrorKind::Refused, why));
         }
         if access == Access::Write && own.is_configuration(real) {
-            let why = format!("path {path} is the agent's own configuration, which no tool changes; a person edits it");
+            let why =
+                format!("path {path} is the agent's own configuration; no tool may change it, only a person edits it");
             return Err(ToolFailure::new(ErrorKind::Refused, why));
         }
         Ok(())
@@ -164,11 +165,11 @@ impl Hands {
     }
 }
 
-/// Folders in which the kernel tells each process of itself: a tool would be told of the daemon.
+/// Folders in which the kernel tells each process about itself. A tool would read about the daemon.
 const OF_THE_READER: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Whether what lies at this path (links resolved) may be read outside of the working folder: what the sandbox shows of the
-/// system. `by_a_program`: by one in the sandbox, not by a tool in this process.
+/// Whether this path (links resolved) may be read outside the working folder because the sandbox shows it.
+/// `by_a_program`: the reader is a program in the sandbox, not a tool in this process.
 pub fn is_shown(readable: &[PathBuf], path: &Path, by_a_program: bool) -> bool {
     let is_of_the_reader = || OF_THE_READER.iter().any(|folder| path.starts_with(folder));
     let holds = |shown: &PathBuf| {
@@ -177,8 +178,8 @@ pub fn is_shown(readable: &[PathBuf], path: &Path, by_a_program: bool) -> bool {
     (by_a_program || !is_of_the_reader()) && readable.iter().any(holds)
 }
 
-/// Follows every link of an absolute path itself, so that a link whose target doesn't exist yet is followed too: writing
-/// "through" it would create the target.
+/// Follows every link of an absolute path, also a link whose target doesn't exist yet: a write through it would create
+/// the target.
 fn real_path(path: &Path) -> io::Result<PathBuf> {
     let mut ahead: VecDeque<OsString> = steps(path);
     let mut real = PathBuf::from("/");

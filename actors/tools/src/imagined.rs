@@ -1,7 +1,7 @@
-//! Tools that do nothing, for imagining what would have been.
+//! Tools that do nothing, for imagining what would have happened.
 //!
-//! A call that was made when it happened gives what came of it then; any other says that nobody knows. What touches nothing
-//! but the conversation runs as it is.
+//! A call that was made at the time gives its recorded outcome. Any other call says that its outcome isn't known. Tools
+//! that touch only the conversation run as usual.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use serde_json::Value;
 use super::registry::Runner;
 use super::{ErrorKind, Hands, RegistryError, Tool, ToolFailure, ToolOutcome, ToolRegistry, ToolSpec};
 
-/// Tools that touch nothing outside of the conversation.
+/// Tools that touch nothing outside the conversation.
 const HARMLESS: [&str; 3] = ["math", "request_interaction", "respond"];
 
-/// Proof that an agent's tools do nothing. Only what [`ToolRegistry::imagined`] made has one; a gate without fear asks for it.
+/// Proof that an agent's tools do nothing. Only [`ToolRegistry::imagined`] makes one; a gate without fear requires it.
 #[derive(Clone, Copy, Debug)]
 pub struct Imagined(());
 
-/// A call that was made, and what came of it.
+/// A recorded call and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remembered {
     pub tool: String,
     pub params: Value,
-    /// None when nobody knows.
+    /// `None` if it isn't known.
     pub success: Option<bool>,
     pub output: Value,
     pub error: Option<String>,
@@ -40,7 +40,7 @@ impl ToolRegistry {
     /// # Errors
     /// None that the registry itself doesn't have.
     pub fn imagined(&self, remembered: Vec<Remembered>) -> Result<(Self, Imagined), RegistryError> {
-        // As tools are run: with their defaults, and aliases resolved.
+        // In the form in which tools are run: with defaults, and aliases resolved.
         let as_run = |call: Remembered| {
             let params = self.validate(&call.tool, &call.params).unwrap_or_else(|_| call.params.clone());
             Remembered { params, ..call }
@@ -76,7 +76,7 @@ impl Tool for ImaginedTool {
                 ToolOutcome::failed(ToolFailure::new(ErrorKind::Failed, message))
             }
             None => {
-                let message = format!("{name} was only imagined: nobody knows what would have come of it");
+                let message = format!("{name} was only imagined; its outcome is not known");
                 ToolOutcome::failed(ToolFailure::new(ErrorKind::Unavailable, message))
             }
         }

@@ -1,8 +1,8 @@
-//! Everything the agent can do: what a tool is, which tools there are, and the hands that run some of them.
+//! Everything the agent can do: what a tool is, which tools exist, and the hands that run some of them.
 //!
 //! A tool is its [`ToolSpec`]; prompt text, validation, habit grammar and documentation come from it. A tool that acts
-//! in this process is also a [`Tool`] and can't run without a [`Permit`], hence never while the latch is raised. The
-//! others are answered by the regions, by signals: see [`brain`].
+//! in this process is also a [`Tool`]. It can't run without a [`Permit`], so it never runs while the latch is raised.
+//! Regions answer the other tools by signals: see [`brain`].
 
 pub mod bash;
 mod blame;
@@ -48,26 +48,27 @@ pub use spec::{Door, EffectClass, FollowUp, OfferedBy, ToolSpec};
 pub use speech::{PatternError, Piece, SlotKind, SpeechPattern};
 pub use undo::{UNDO, Undo};
 
-/// A tool that acts in this process. The executor gives each call a thread of its own, so `run` may wait.
+/// A tool that acts in this process. The executor gives each call its own thread, so `run` may wait.
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    /// Called before the effect, and its answer made durable before the effect: how to take the effect back.
-    /// `None` when there is nothing to take back. On an error the tool must not be run: the effect could not be reversed.
+    /// How to reverse the effect; `None` if there is nothing to reverse. It is called before the effect, and its answer
+    /// is made durable before the effect. After an error the tool must not run, because its effect could not be
+    /// reversed.
     fn prepare(&self, _params: &Value, _hands: &Hands) -> Result<Option<Reversal>, ToolFailure> {
         Ok(None)
     }
 
-    /// True for a tool that moves a body: motion has the stricter rule of the latch.
+    /// True for a tool that moves a body. The latch has a stricter rule for motion.
     fn is_motion(&self) -> bool {
         false
     }
 
-    /// Does it. `params` have passed [`ToolRegistry::validate`].
+    /// Runs the call. `params` have passed [`ToolRegistry::validate`].
     fn run(&self, params: &Value, permit: &Permit<'_>, hands: &Hands) -> ToolOutcome;
 }
 
-/// The registry of what an agent always has: files, bash, and what the regions answer.
+/// The registry of the tools that every agent has: files, bash, and the tools that regions answer.
 pub fn core_registry() -> Result<ToolRegistry, RegistryError> {
     let mut registry = ToolRegistry::default();
     registry.register(Arc::new(files::ReadFile::new()))?;

@@ -1,4 +1,4 @@
-//! Writing to somebody and calling somebody: the tools, and to whom they may go.
+//! Writing to and calling people: the tools, and who may be reached.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,29 @@ use serde_json::{Value, json};
 use super::hands::Mode;
 use super::{EffectClass, FollowUp, ToolSpec};
 
-/// The tool that writes.
+/// The tool that writes a message.
 pub const SEND_MESSAGE: &str = "send_message";
-/// The tool that calls by telephone.
+/// The tool that makes a telephone call.
 pub const CALL_USER: &str = "call_user";
 /// The channel that can call.
 const CALLS: &str = "twilio";
 /// Longest message, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// What may go out, by channel; a channel that isn't configured isn't here.
+/// What may be sent, by channel. A channel that isn't configured isn't listed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutboxRules {
     pub channels: BTreeMap<String, ChannelRules>,
 }
 
-/// What may go out on one channel.
+/// What may be sent on one channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelRules {
-    /// To whom it may write unasked. Who may write to it is answered in any case.
+    /// The recipients it may write to unasked. A reply to a permitted sender is always allowed.
     pub recipients: AllowList,
-    /// Attempts a minute, 1 or more; the rest waits.
+    /// Attempts a minute, 1 or more. Further messages wait.
     pub per_minute: usize,
-    /// Whether a message whose outcome isn't known is sent again, and so may arrive twice.
+    /// Whether a message with an unknown outcome is sent again. It may then arrive twice.
     pub repeats_unknown: bool,
 }
 
@@ -40,12 +40,12 @@ pub struct ChannelRules {
 pub enum MaySend {
     Yes,
     No(String),
-    /// The channel can do nothing here.
+    /// The channel can't be used here.
     Unavailable(String),
 }
 
 impl OutboxRules {
-    /// Whether the agent may write to this recipient of its own accord.
+    /// Whether the agent may write to this recipient unasked.
     pub fn may_send(&self, channel: &str, recipient: &str, medium: Medium) -> MaySend {
         let Some(rules) = self.channels.get(channel) else {
             let known: Vec<&str> = self.channels.keys().map(String::as_str).collect();
@@ -66,7 +66,7 @@ impl OutboxRules {
     }
 }
 
-/// A message out of a call of one of the tools.
+/// A message from a call of one of the tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub channel: String,
@@ -76,7 +76,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// `params` have passed the schema. None for other tools.
+    /// `params` have passed the schema. `None` for other tools.
     pub fn of(tool: &str, params: &Value) -> Option<Self> {
         let text = |name: &str| params[name].as_str().unwrap_or_default().trim().to_owned();
         match tool {

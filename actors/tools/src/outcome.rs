@@ -1,31 +1,31 @@
-//! What came of running a tool. A tool that failed is data.
+//! The outcome of running a tool. A failure is data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Why a tool failed, in kinds that pain and learning tell apart.
+/// Why a tool failed, in the kinds that pain and learning distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// The parameters don't fit the schema, or each other.
+    /// The parameters don't match the schema or each other.
     InvalidParameters,
-    /// What it names isn't there.
+    /// The named thing doesn't exist.
     NotFound,
-    /// A wall forbids it: the mode, the sandbox, the rights of a file. It says nothing about the action.
+    /// A wall forbids it: the mode, the sandbox, a file's permissions. It says nothing about the action.
     Refused,
-    /// It could mean several things: the text to edit stands there more or less often than expected.
+    /// It is ambiguous: the text to edit occurs more or less often than expected.
     Ambiguous,
-    /// It is bigger than the tool's bound.
+    /// It exceeds the tool's bound.
     TooLarge,
-    /// It took longer than its deadline and was ended.
+    /// It passed its deadline and was ended.
     Timeout,
     /// The stop latch ended it.
     Stopped,
-    /// It ran and said that it failed.
+    /// It ran and reported failure.
     Failed,
     /// The machine failed: disk, device.
     Io,
-    /// What it needs isn't on this machine, or there is no room for it. Nothing was tried.
+    /// Something that it needs is missing on this machine, or there is no space. Nothing was tried.
     Unavailable,
 }
 
@@ -44,15 +44,15 @@ pub enum SideEffectKind {
     FileChanged,
     FileRemoved,
     FolderCreated,
-    /// A process ran; what it did inside its sandbox isn't known one by one.
+    /// A process ran. Its single effects inside the sandbox aren't known.
     ProcessRan,
-    /// A server of tools did something; what that was isn't known.
+    /// A server of tools did something. Its effects aren't known.
     ServerActed,
-    /// The body moved; the target is where it is now.
+    /// The body moved. The target is its present place.
     BodyMoved,
 }
 
-/// A failure with its kind, before it becomes an outcome.
+/// A failure and its kind, before it becomes an outcome.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolFailure {
@@ -71,7 +71,7 @@ impl ToolFailure {
         let kind = match error.kind() {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,
             std::io::ErrorKind::PermissionDenied => ErrorKind::Refused,
-            // Nothing was written, whatever it was.
+            // Nothing was written.
             std::io::ErrorKind::StorageFull
             | std::io::ErrorKind::QuotaExceeded
             | std::io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Unavailable,
@@ -85,13 +85,13 @@ impl ToolFailure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     pub success: bool,
-    /// Bounded by [`super::Hands::output_cap`]; what was cut is said in it.
+    /// Bounded by [`super::Hands::output_cap`]. It says what was cut.
     pub output: Value,
     pub error: Option<String>,
     pub error_kind: Option<ErrorKind>,
     pub side_effects: Vec<SideEffect>,
-    /// How good what came of it was, −1 to 1, where the tool can say; the nucleus accumbens learns from it. Without one a
-    /// success counts as 1. What failed counts as −1, whatever stands here.
+    /// How good the outcome was, −1 to 1, if the tool can tell. The nucleus accumbens learns from it. Without a value,
+    /// success counts as 1. A failure always counts as −1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
 }
@@ -112,7 +112,7 @@ impl ToolOutcome {
         }
     }
 
-    /// Nothing was tried, because what it needs isn't here: `{"available": false, "reason": …}`.
+    /// Nothing was tried, because something that it needs is missing: `{"available": false, "reason": …}`.
     pub fn unavailable(reason: &str) -> Self {
         let output = json!({"available": false, "reason": reason});
         Self::failed(ToolFailure::new(ErrorKind::Unavailable, reason)).with_output(output)
@@ -130,7 +130,7 @@ impl ToolOutcome {
 }
 
 impl ToolOutcome {
-    /// What came of it was as good as this; held to −1 … 1, and nothing where it is no number.
+    /// Sets the reward, limited to −1 … 1; no reward if it isn't a finite number.
     pub fn with_reward(mut self, reward: f64) -> Self {
         self.reward = reward.is_finite().then(|| reward.clamp(-1.0, 1.0));
         self

@@ -1,5 +1,5 @@
-//! What the agent does to itself alone: going to sleep, naming its scene, and how much of its thinking is shown. The rooms
-//! that it is about hear of it; nothing shows outside.
+//! Actions on the agent itself: going to sleep, naming its scene, setting goals and how much of its thinking is shown.
+//! The rooms concerned hear of them; nothing outside changes.
 
 use maxim_bus::signals::cycle::Display;
 use maxim_bus::signals::scene::SceneNamed;
@@ -12,7 +12,7 @@ pub const PROPOSE_GOAL: &str = "propose_goal";
 pub const SET_SCENE: &str = "set_scene";
 pub const DISPLAY_MODE: &str = "display_mode";
 
-/// What one of these tools was called for.
+/// The purpose of a call of one of these tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnWish {
     Sleep,

@@ -1,16 +1,16 @@
-//! Files that belong to the agent itself. No tool changes what it is set up by or what it remembers, and none reads the
-//! latter: it holds the stop and how the daemon is reached.
+//! Files that belong to the agent itself. No tool changes its configuration or its data. No tool reads its data,
+//! because it holds the stop latch and the access to the daemon.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Absolute paths, each as it is named and as links lead.
+/// Absolute paths, each as named and with links resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnFiles {
-    /// What the configuration is read from, or would be by another start. They need not be there.
+    /// Files from which the configuration is read, or would be read at another start. They need not exist.
     pub configuration: Vec<PathBuf>,
-    /// Folders, and single files that are secret.
+    /// Data folders, and single files that are secret.
     pub data: Vec<PathBuf>,
 }
 
@@ -24,18 +24,18 @@ impl OwnFiles {
         self.configuration.iter().any(|own| path == own)
     }
 
-    /// A data folder, or what lies in it; `path` is resolved already.
+    /// A data folder or a path in it. `path` is resolved already.
     pub fn is_data(&self, path: &Path) -> bool {
         self.data.iter().any(|own| path.starts_with(own))
     }
 
-    /// Whether text ends with the name of one of them: worth looking where it leads.
+    /// Whether a text ends with the name of one of them, so that it is worth resolving.
     pub fn is_named_like(&self, text: &str) -> bool {
         let mut names = self.configuration.iter().chain(&self.data).filter_map(|path| path.file_name()?.to_str());
         text.len() < 256 && !text.contains('\0') && names.any(|name| text.ends_with(name))
     }
 
-    /// Those that are there and lie in one of these folders.
+    /// Those that exist in one of these folders.
     pub fn within<'a>(paths: &'a [PathBuf], folders: &'a [PathBuf]) -> impl Iterator<Item = &'a PathBuf> {
         paths.iter().filter(|path| path.exists() && folders.iter().any(|folder| path.starts_with(folder)))
     }
@@ -54,7 +54,7 @@ fn spelled(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     all
 }
 
-/// As links lead, as far as it is there.
+/// Resolves links as far as the path exists.
 fn real(path: &Path) -> PathBuf {
     match (path.canonicalize(), path.parent(), path.file_name()) {
         (Ok(real), ..) => real,

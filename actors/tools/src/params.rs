@@ -1,4 +1,4 @@
-//! Parameters against their schema: aliases, defaults, and errors that a small model can act on.
+//! Parameters checked against their schema: aliases, defaults, and errors that a small model can use.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
@@ -10,19 +10,19 @@ use super::spec::ToolSpec;
 /// The longest quoted value in an error, in characters.
 const SHOWN: usize = 80;
 
-/// Names less like than this aren't suggested (Jaro–Winkler, 0–1).
+/// Names with a lower similarity aren't suggested (Jaro–Winkler, 0–1).
 const LIKENESS: f64 = 0.5;
 
 /// One field that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParamProblem {
-    /// The field, as a path with dots for what lies deeper.
+    /// The field; nested fields with dots.
     pub field: String,
     pub expected: String,
     pub got: String,
 }
 
-/// Parameters that a tool can't be run with.
+/// Parameters with which a tool can't run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{tool}: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct ParamError {
@@ -45,13 +45,13 @@ impl ParamError {
     }
 }
 
-/// The `limit` candidates most like `name`, best first; those unlike it are left out.
+/// The `limit` candidates most similar to `name`, best first. Candidates below the bound are left out.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
     let near = by_likeness(name, candidates).into_iter().filter(|(score, _)| *score >= LIKENESS);
     near.take(limit).map(|(_, candidate)| candidate.to_owned()).collect()
 }
 
-/// All candidates with how like `name` they are, 0 to 1, best first; equally like ones in alphabetical order.
+/// All candidates with their similarity to `name`, 0 to 1, best first; equal ones in alphabetical order.
 pub(super) fn by_likeness<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<(f64, &'a str)> {
     let name = name.to_lowercase();
     let likeness =
@@ -83,7 +83,7 @@ pub(super) fn validate(spec: &ToolSpec, validator: &Validator, params: &Value) -
     refuse(problems)
 }
 
-/// Puts aliases under their real names. A field that is neither is a problem, and so is a parameter given twice.
+/// Renames aliases to their parameters. An unknown field is a problem, and so is a parameter given twice.
 fn rename(spec: &ToolSpec, given: &Map<String, Value>) -> (Map<String, Value>, Vec<ParamProblem>) {
     let mut named = Map::new();
     let mut problems = Vec::new();
@@ -119,7 +119,7 @@ fn unknown_field(spec: &ToolSpec, field: &str, value: &Value) -> ParamProblem {
 
 fn with_defaults(spec: &ToolSpec, mut params: Map<String, Value>) -> Map<String, Value> {
     for name in spec.parameter_names() {
-        // Models write null for what they leave out.
+        // Models write null for omitted parameters.
         if params.get(name).is_some_and(Value::is_null) && !accepts_null(spec, name) {
             params.remove(name);
         }
@@ -174,7 +174,7 @@ fn problems_of(spec: &ToolSpec, error: &ValidationError<'_>) -> Vec<ParamProblem
     }
 }
 
-/// The schema of a field, as far as it is written out with `properties` and `items`.
+/// The schema of a field, as far as it is described by `properties` and `items`.
 fn schema_at<'a>(spec: &'a ToolSpec, path: &[&str]) -> Option<&'a Value> {
     let mut schema = &spec.parameters;
     for step in path {
@@ -186,7 +186,7 @@ fn schema_at<'a>(spec: &'a ToolSpec, path: &[&str]) -> Option<&'a Value> {
     (!path.is_empty()).then_some(schema)
 }
 
-/// A schema in words: type, allowed values or range, and what it means.
+/// A schema in words: type, allowed values or range, and meaning.
 pub fn describe(schema: &Value) -> String {
     let mut text = match (&schema["enum"], &schema["type"]) {
         (Value::Array(options), _) => {
@@ -219,7 +219,7 @@ fn article(kind: &str) -> String {
     format!("{article} {kind}")
 }
 
-/// A value as it came, cut, with its type.
+/// A value as received, cut, with its type.
 fn show(value: &Value) -> String {
     let kind = match value {
         Value::Null => return "null".into(),

@@ -1,5 +1,5 @@
-//! The agent's own powers, which it can lower and never raise: mode, autonomy, the web, and the folder that it works in.
-//! Who passes intents hears the result and goes by it from then on; a person gives back by `maxim powers restore`.
+//! The agent's own powers, which it can lower and never raise: mode, autonomy, the web, and its working folder. The
+//! gate hears the result and follows it from then on. A person gives powers back with `maxim powers restore`.
 
 use maxim_bus::latch::Permit;
 use maxim_bus::mode::{AutonomyLevel, Mode};
@@ -141,7 +141,7 @@ impl Tool for WebAccess {
     }
 }
 
-/// Asks for another working folder; a person allows it at the gate. Output: `workdir`, `was`.
+/// Asks for another working folder. A person allows it at the gate. Output: `workdir`, `was`.
 pub struct RequestDirectoryChange(ToolSpec);
 
 impl RequestDirectoryChange {
@@ -190,11 +190,11 @@ fn change(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     if hands.mode < Mode::Active {
         return Err(ToolFailure::new(ErrorKind::Refused, "in passive mode the working folder can't be changed"));
     }
-    // The gate has asked a person, so the bounds of the present folder don't bind here.
+    // A person has been asked at the gate, so the bounds of the present folder don't apply.
     let free = Hands { mode: Mode::Singularity, ..hands.clone() };
     let folder = free.resolve(params["path"].as_str().unwrap_or_default(), Access::Write)?;
     if !folder.is_dir() {
-        let message = format!("{} is no folder; make it first, or name one that is there", folder.display());
+        let message = format!("{} isn't a folder; create it first, or name an existing folder", folder.display());
         return Err(ToolFailure::new(ErrorKind::NotFound, message));
     }
     if hands.saved.starts_with(&folder) || folder.starts_with(&hands.saved) {

@@ -1,7 +1,7 @@
-//! Program and build files on disk: read within bounds, and fixed by digest.
+//! Program and build files on disk, read within bounds and fingerprinted.
 //!
-//! The reader answers the gate by it, and the executor compares right before the start. What is on both sides is the same
-//! code, so equal files give equal digests.
+//! The reader uses it to answer the gate, and the executor to compare right before the start. Both use the same code,
+//! so equal files give equal digests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
@@ -15,25 +15,25 @@ use sha2::{Digest, Sha256};
 
 use super::Hands;
 
-/// Bytes of one program that are read as text; a longer one is judged by nobody, so it is asked about.
+/// Longest program read as text, in bytes. A longer one isn't judged, so it is asked about.
 const TEXT: u64 = 64 * 1024;
-/// Bytes of all texts of one answer.
+/// Bytes of all texts in one answer, at most.
 const TEXTS: u64 = 512 * 1024;
-/// Files of one answer.
+/// Files in one answer, at most.
 const ANSWERED: usize = 400;
-/// Entries of one folder that are looked at beside a program.
+/// Entries checked in one folder beside a program, at most.
 const ENTRIES: usize = 5_000;
-/// Folders above that are looked at.
+/// Parent folders checked, at most.
 const ABOVE: usize = 40;
-/// Files of one fingerprint.
+/// Files in one fingerprint, at most.
 const FIXED: usize = 2_000;
-/// Bytes of one fingerprint.
+/// Bytes in one fingerprint, at most.
 const FIXED_BYTES: u64 = 50 * 1024 * 1024;
-/// Entries that one fingerprint passes; a folder with more has too much in it to be fixed.
+/// Entries visited for one fingerprint, at most. A larger folder can't be fingerprinted.
 const PASSED: usize = 100_000;
-/// Hexadecimal digits of a file's digest that name a change.
+/// Hexadecimal digits kept of a file's digest, to name a changed file.
 const DIGITS: usize = 16;
-/// What stands for a file that isn't there.
+/// Stands for a missing file.
 const ABSENT: &str = "absent";
 
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names::of(include_str!("program_names.tsv")));
@@ -64,14 +64,14 @@ impl Names {
         names
     }
 
-    /// Whether a file of this name is fixed; nothing where its content must tell.
+    /// Whether a file of this name belongs to the fingerprint. If not, its content decides.
     fn is_program(&self, name: &str, is_filled: bool) -> bool {
         let listed = |list: &[&str]| list.iter().any(|pattern| fits(pattern, name));
         listed(&self.scripts) || (!is_filled && (listed(&self.sources) || listed(&self.products)))
     }
 }
 
-/// `*` stands for anything; one in a pattern.
+/// `*` matches anything; one in a pattern.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         Some((start, end)) => {
@@ -87,10 +87,10 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Reads and fixes program files.
+/// Reads and fingerprints program files.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramFiles {
-    /// Folders that hold the agent's own data: they change with each call, and no tool reaches them.
+    /// Folders with the agent's own data. They change with each call, and no tool reaches them.
     except: Vec<PathBuf>,
 }
 
@@ -102,7 +102,7 @@ impl ProgramFiles {
         Self { except }
     }
 
-    /// Answers each in its order; what is beyond the bounds says so.
+    /// Answers each request in order. An answer beyond the bounds says so.
     pub fn read(&self, wanted: &[Wanted]) -> Vec<Found> {
         let mut left = Left { texts: TEXTS, files: ANSWERED };
         wanted.iter().map(|wanted| self.find(wanted, left.again())).collect()
@@ -152,7 +152,7 @@ impl ProgramFiles {
         }
     }
 
-    /// Nothing where it isn't there.
+    /// `None` if it doesn't exist.
     fn file(&self, path: &Path, with_text: bool, left: &mut Left) -> Option<ProgramFile> {
         let shown = path.to_string_lossy().into_owned();
         let told = |fault: String| {
@@ -196,10 +196,10 @@ impl ProgramFiles {
         })
     }
 
-    /// The fingerprint of now.
+    /// The present fingerprint.
     pub fn fix(&self, scope: &Scope) -> Fixed {
         let mut walk = Walk { files: BTreeMap::new(), bytes: 0, passed: 0, beyond: None };
-        // What the call names comes first: it is in it whatever the folder holds.
+        // What the call names comes first, so it is always included.
         for found in self.read(&scope.wanted) {
             walk.files.extend(listing(&found));
         }
@@ -209,7 +209,7 @@ impl ProgramFiles {
         fixed_of(scope.clone(), walk.files, walk.beyond)
     }
 
-    /// Upper folders first, names in their order, so that the same folder gives the same list.
+    /// Upper folders first, entries sorted by name, so the same folder gives the same list.
     fn fix_folder(&self, root: &Path, walk: &mut Walk) {
         let mut folders = VecDeque::from([(root.to_owned(), false)]);
         while let Some((folder, is_filled)) = folders.pop_front() {
@@ -229,7 +229,7 @@ impl ProgramFiles {
                     continue;
                 }
                 if meta.is_dir() {
-                    // Of a repository only what git runs by itself.
+                    // Of a repository, only what git runs automatically.
                     if !is_git || matches!(name.as_str(), "hooks" | "info" | "modules") {
                         let fills = is_filled || NAMES.filled.contains(&name.as_str());
                         folders.push_back((path, fills));
@@ -260,7 +260,7 @@ struct Left {
 }
 
 impl Left {
-    /// Texts are bounded over all that is wanted, files by each.
+    /// The bound on texts is for all requests, the bound on files for each.
     fn again(&mut self) -> &mut Self {
         self.files = ANSWERED;
         self
@@ -275,13 +275,13 @@ struct Walk {
 }
 
 impl Walk {
-    /// A file that isn't there is left out.
+    /// A missing file is left out.
     fn take(&mut self, path: &Path, key: String) {
         if self.files.contains_key(&key) {
             return;
         }
         let Ok(meta) = fs::metadata(path) else {
-            // A link that leads nowhere may lead somewhere later.
+            // A dangling link may lead somewhere later.
             if fs::symlink_metadata(path).is_ok() {
                 self.files.insert(key, ABSENT.into());
             }
@@ -314,7 +314,7 @@ impl Walk {
     }
 }
 
-/// An answer as lines of a fingerprint: what is there with which digest, and what isn't there.
+/// An answer as lines of a fingerprint: existing files with their digests, and missing files.
 pub fn listing(found: &Found) -> Vec<(String, String)> {
     let digest = |file: &ProgramFile| match (&file.digest, &file.fault) {
         (digest, _) if !digest.is_empty() => digest.clone(),
@@ -323,7 +323,7 @@ pub fn listing(found: &Found) -> Vec<(String, String)> {
     };
     match &found.wanted {
         Wanted::Text { path } => vec![(path.clone(), found.files.first().map_or_else(|| ABSENT.into(), digest))],
-        // Where only the name counts, the file may stand in the list by its content too.
+        // Where only the name counts, the list may also hold the file by its content.
         Wanted::Beside { .. } => found
             .files
             .iter()
@@ -335,7 +335,7 @@ pub fn listing(found: &Found) -> Vec<(String, String)> {
     }
 }
 
-/// The total over names and digests decides; of each file's digest only a beginning is kept.
+/// The total digest over names and digests decides. Only the beginning of each file's digest is kept.
 pub fn fixed_of(scope: Scope, files: BTreeMap<String, String>, beyond: Option<String>) -> Fixed {
     let mut total = Sha256::new();
     for (path, digest) in &files {
@@ -361,7 +361,7 @@ fn runs_by_itself(path: &Path, meta: &fs::Metadata, is_filled: bool) -> bool {
     open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && &start == b"#!"
 }
 
-/// Never waits: what isn't a regular file isn't read, whatever it was a moment ago.
+/// Never waits. Only a regular file is read, even if the path was another kind a moment ago.
 fn open(path: &Path) -> Result<File, String> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path);
     let file = file.map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The tools that an agent has. A value: two agents in one process have two.
+//! The tools of one agent, as a value: two agents in one process have two registries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::spec::{EffectClass, ToolSpec};
 use super::speech::{PatternError, SlotKind, slots};
 use super::{ErrorKind, Tool, ToolFailure};
 
-/// Names that small models invent, and the tools that they mean. Used only when the name isn't a tool and the target is.
+/// Names that small models invent, and the tools they mean. Used only if the name isn't a tool and the target is.
 const NAME_ALIASES: &[(&str, &str)] = &[
     ("answer", "respond"),
     ("ask", "request_interaction"),
@@ -117,10 +117,10 @@ const NAME_ALIASES: &[(&str, &str)] = &[
     ("web_fetch", "http_fetch"),
 ];
 
-/// Who does it.
+/// Who runs it.
 #[derive(Clone)]
 pub enum Runner {
-    /// The executor, on a thread of its own.
+    /// The executor, on its own thread.
     Here(Arc<dyn Tool>),
     /// A region, asked by a signal.
     Brain,
@@ -143,7 +143,7 @@ pub struct Registered {
     validator: Arc<Validator>,
 }
 
-/// A tool that can't be registered. Always a defect of the tool's own description.
+/// A tool that can't be registered. Always a defect in the tool's description.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     #[error("tool \"{0}\": a name is lower-case letters, digits and '_', starting with a letter")]
@@ -165,7 +165,7 @@ pub enum Resolved<'a> {
     Tool(&'a Registered),
     /// It is a known wrong name for this tool.
     Redirected(&'a Registered),
-    /// It is neither; the nearest names, best first.
+    /// Neither; the nearest names, best first.
     Unknown { nearest: Vec<String> },
 }
 
@@ -177,7 +177,7 @@ pub struct ToolRegistry {
 }
 
 impl ToolRegistry {
-    /// Notes a tool that could not be registered, in words, for who asks what there is.
+    /// Records in words why a tool could not be registered, for the list of tools.
     pub fn leave_out(&mut self, why: String) {
         self.left_out.push(why);
     }
@@ -207,7 +207,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Leaves a tool registered that can do nothing here; a call answers why.
+    /// Keeps a tool registered that can't be used here. A call answers why.
     pub fn switch_off(&mut self, name: &str, reason: &str) {
         if let Some(tool) = self.tools.get_mut(name) {
             let spec = (*tool.spec).clone();
@@ -215,12 +215,12 @@ impl ToolRegistry {
         }
     }
 
-    /// Takes a tool out.
+    /// Removes a tool.
     pub(super) fn remove(&mut self, name: &str) {
         self.tools.remove(name);
     }
 
-    /// Sets what a parameter is where none is given.
+    /// Sets a parameter's default.
     pub(super) fn set_default(&mut self, name: &str, parameter: &str, default: Value) {
         if let Some(tool) = self.tools.get_mut(name) {
             Arc::make_mut(&mut tool.spec).parameters["properties"][parameter]["default"] = default;
@@ -237,7 +237,7 @@ impl ToolRegistry {
         self.tools.keys().map(String::as_str)
     }
 
-    /// Tools whose results are somebody else's words.
+    /// Tools whose results are another party's words.
     pub fn hearsay(&self) -> BTreeSet<String> {
         let outside = self.specs().filter(|spec| spec.is_foreign || spec.brings_outside_text);
         outside.map(|spec| spec.name.clone()).collect()
@@ -270,14 +270,14 @@ impl ToolRegistry {
         }
     }
 
-    /// The `limit` names most like `name`, best first, however unlike they are; equally like ones in alphabetical order.
+    /// The `limit` names most similar to `name`, best first, at any similarity; equal ones in alphabetical order.
     pub fn nearest(&self, name: &str, limit: usize) -> Vec<String> {
         let near = params::by_likeness(name, self.names());
         near.into_iter().take(limit).map(|(_, candidate)| candidate.to_owned()).collect()
     }
 
-    /// Applies parameter aliases and defaults and checks against the tool's schema. The answer is what the tool may be
-    /// run with; an error names each field that is wrong, what was expected and what came.
+    /// Applies aliases and defaults and checks the schema. Returns the parameters for the run. An error names each
+    /// wrong field, what was expected and what was given.
     pub fn validate(&self, tool: &str, params: &Value) -> Result<Value, ParamError> {
         match self.get(tool) {
             Some(tool) => params::validate(&tool.spec, &tool.validator, params),
@@ -285,7 +285,7 @@ impl ToolRegistry {
         }
     }
 
-    /// The tool that the executor runs; an error when regions answer it or it isn't there.
+    /// The tool that the executor runs. An error if a region answers it or it doesn't exist.
     pub fn hands_on(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolFailure> {
         match self.get(name).map(|tool| &tool.runner) {
             Some(Runner::Here(tool)) => Ok(tool),
@@ -302,7 +302,7 @@ impl ToolRegistry {
     }
 }
 
-/// Refuses a description that contradicts itself, so that prompt, grammar and validation can trust it.
+/// Refuses a contradictory description, so prompt, grammar and validation can trust it.
 fn checked(spec: &ToolSpec) -> Result<Validator, RegistryError> {
     let mut letters = spec.name.chars();
     let starts_well = letters.next().is_some_and(|c| c.is_ascii_lowercase());

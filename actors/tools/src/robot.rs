@@ -1,4 +1,4 @@
-//! Tools of the robot group. What they mean for a body is the body's business ([`Limbs`]); without one they say so.
+//! Tools of the robot group. The body carries them out ([`Limbs`]); without a body they say so.
 
 use maxim_bus::MessageId;
 use maxim_bus::latch::Permit;
@@ -10,7 +10,7 @@ use super::{EffectClass, FollowUp, Hands, Mode, Reversal, Tool, ToolFailure, Too
 pub const MOVE: &str = "move";
 /// Keeps the gaze on one thing.
 pub const TRACK_TARGET: &str = "track_target";
-/// Looks at what interests.
+/// Looks at what interests the agent.
 pub const FOCUS_INTERESTS: &str = "focus_interests";
 /// Looks at what is new.
 pub const NOVELTY_TRACK: &str = "novelty_track";
@@ -25,13 +25,13 @@ pub fn moves(tool: &str) -> bool {
 
 /// A body, as its tools know it.
 pub trait Limbs: Send + Sync + std::fmt::Debug {
-    /// Does what a tool of the robot group was called for.
+    /// Carries out a call of a robot tool.
     fn carry_out(&self, tool: &str, params: &Value, action: Option<MessageId>) -> ToolOutcome;
 
-    /// Where the body is now, for [`Limbs::back_to`]; none where that isn't known.
+    /// The body's present place, for [`Limbs::back_to`]; `None` if it isn't known.
     fn place(&self) -> Option<Value>;
 
-    /// Moves back to an earlier place. The output's `reversal` brings it here again.
+    /// Moves back to an earlier place. The output's `reversal` moves it here again.
     fn back_to(&self, place: &Value, action: Option<MessageId>) -> ToolOutcome;
 }
 
@@ -173,5 +173,5 @@ impl Tool for RobotTool {
     }
 }
 
-/// Why a call does nothing where no agent runs.
+/// Why a call does nothing without a body.
 pub const NO_LIMBS: &str = "there is no body here; set body.driver to sim or reachy-mini";

@@ -1,4 +1,4 @@
-//! What a tool says of itself. Data: everything else about a tool is derived from it.
+//! A tool's own description, as data. Everything else about a tool is derived from it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use super::hands::Mode;
 use super::speech::SpeechPattern;
 
-/// What an action leaves behind. Decides what is done after a crash or an interruption.
+/// What an action leaves behind. It decides what is done after a crash or an interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectClass {
     /// Changes nothing.
     ReadOnly,
-    /// Changes something that its [`super::Reversal`] brings back.
+    /// Its change can be undone by its [`super::Reversal`].
     Reversible,
-    /// Can't be taken back.
+    /// Can't be undone.
     Irreversible,
 }
 
@@ -34,29 +34,29 @@ impl std::fmt::Display for EffectClass {
 pub enum FollowUp {
     /// Nothing.
     None,
-    /// Thinks on with it.
+    /// Continues to think with it.
     Process,
     /// Tells the person.
     Respond,
-    /// Keeps the conversation open: the person is expected to speak next.
+    /// Keeps the conversation open, because the person is expected to answer.
     Engage,
 }
 
-/// Which way a call goes.
+/// Which way a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Door {
-    /// Past the fear gate.
+    /// Through the fear gate.
     Gated,
     /// Read-only introspection, which the gate doesn't see.
     Introspection,
 }
 
-/// Where a tool comes from that a server offers.
+/// The server that offers a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedBy {
     pub server: String,
-    /// Of what the server says of it. What a person allowed for good holds for this alone.
+    /// Digest of the server's description. A grant holds only for this digest.
     pub digest: String,
 }
 
@@ -67,51 +67,52 @@ pub struct ToolSpec {
     pub name: String,
     /// One or two sentences for the model and the person.
     pub description: String,
-    /// JSON schema of the parameters: an object with `properties`, perhaps `required`, and `default`s in the properties.
+    /// JSON schema of the parameters: an object with `properties`, optionally `required`, and `default`s in the
+    /// properties.
     pub parameters: Value,
-    /// Valid parameters of a typical call; checked against the schema at registration. Null when there is none.
+    /// Valid parameters of a typical call, checked at registration. Null if there are none.
     pub example: Value,
     pub effect: EffectClass,
-    /// Doing it twice is the same as doing it once, so it may be retried after a crash.
+    /// Doing it twice has the same effect as once, so it may be retried after a crash.
     pub idempotent: bool,
     /// The lowest mode in which it may be called.
     pub required_mode: Mode,
     pub follow_up: FollowUp,
     pub door: Door,
-    /// Other names that a parameter may come under, as (alias, parameter).
+    /// Other names of a parameter, as (alias, parameter).
     pub parameter_aliases: Vec<(String, String)>,
-    /// How people ask for it. The habit grammar is made from this.
+    /// How people ask for it. The habit grammar is generated from this.
     pub speech: Vec<SpeechPattern>,
-    /// A program of others, brought by a manifest or offered by a server.
+    /// A foreign program, from a manifest or a server.
     #[serde(default)]
     pub is_foreign: bool,
-    /// What it gives is text of somebody outside: it is thought about, but doesn't become this brain's memory.
+    /// Its result is text from outside. The agent thinks about it but doesn't store it as its own memory.
     #[serde(default)]
     pub brings_outside_text: bool,
     /// The server that offers it, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_by: Option<OfferedBy>,
-    /// Why it can't do anything here. A call then answers `{"available": false, "reason": …}`, and the model isn't told
-    /// of it.
+    /// Why it can't be used here. A call then answers `{"available": false, "reason": …}`, and the model doesn't see
+    /// the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,
-    /// Things, people or sounds with which it comes and goes: it can be called while one of them is around. Empty: always.
+    /// Things, people or sounds of the scene. It can be called while one of them is around. Empty: always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scene: Vec<String>,
-    /// It may be done though nobody wants it, while one of its things is around: habit then chooses by what it learned. Whoever
-    /// says so of a program of others also says that nobody need be asked about it.
+    /// It may be called without a person's request while one of its things is around; habit chooses by experience. For
+    /// a foreign program this also means that no person is asked about it.
     #[serde(default)]
     pub unasked: bool,
-    /// The need that it serves: `energy`, or the name of a reading that a sense reports with the pose, 0 (none) to 1.
+    /// The need that it serves: `energy`, or the name of a reading that a sense reports with the pose; 0 (none) to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serves: Option<String>,
 }
 
-/// The parameter of a tool that names the thing which it is done with.
+/// The parameter that names the thing on which a tool works.
 pub const THING: &str = "thing";
 
 impl ToolSpec {
-    /// A read-only, idempotent, gated tool for any mode without parameters; the `with` calls and fields say the rest.
+    /// A read-only, idempotent, gated tool for any mode without parameters. The `with` calls and fields set the rest.
     pub fn new(name: &str, description: &str) -> Self {
         Self {
             name: name.into(),
@@ -135,12 +136,12 @@ impl ToolSpec {
         }
     }
 
-    /// It only reads, so after a crash it is done again without asking.
+    /// It only reads, so it is repeated after a crash without asking.
     pub fn is_repeatable(&self) -> bool {
         self.idempotent && self.effect == EffectClass::ReadOnly
     }
 
-    /// Sets the schema from its properties and the names of those that must be there.
+    /// Sets the schema from its properties and the names of the required ones.
     pub fn with_parameters(mut self, properties: Value, required: &[&str]) -> Self {
         self.parameters = json!({
             "type": "object",
@@ -167,7 +168,7 @@ impl ToolSpec {
         self
     }
 
-    /// Adds one pattern that also sets parameters which nobody says.
+    /// Adds a pattern that also sets parameters which nobody says.
     pub fn with_phrase(mut self, verbs: &[&str], pattern: &str, fixed: &[(&str, Value)]) -> Self {
         let mut speech = SpeechPattern::new(verbs, pattern);
         speech.fixed = fixed.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
@@ -188,8 +189,8 @@ impl ToolSpec {
         self.parameters["properties"].get(name)
     }
 
-    /// Parameters of a call with this thing that nobody words: each that must be there has a default, or is a text called
-    /// `thing`. None where it wants more than that.
+    /// Parameters of a call with this thing without an utterance: each required parameter has a default or is a text
+    /// called `thing`. `None` if it requires anything else.
     pub fn call_with(&self, thing: &str) -> Option<Value> {
         let mut params = serde_json::Map::new();
         for name in self.parameter_names().filter(|name| self.requires(name)) {

@@ -1,15 +1,15 @@
-//! undo: takes an earlier action back. The execution tracker knows how, and hands it to the executor.
+//! undo: reverses an earlier action. The execution tracker knows how and tells the executor.
 
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
 
 use super::{EffectClass, ErrorKind, FollowUp, Hands, Mode, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// Its name, by which the tracker and the executor know such a call.
+/// The name by which the tracker and the executor know such a call.
 pub const UNDO: &str = "undo";
 
-/// Takes back what the newest action that can be taken back did, or a named one. Output: `path` and `reversal`, by
-/// which this can be taken back too.
+/// Reverses the newest reversible action, or a named one. Output: `path` and `reversal`, with which this can be
+/// reversed too.
 pub struct Undo(ToolSpec);
 
 impl Undo {
@@ -49,7 +49,7 @@ impl Tool for Undo {
     }
 
     fn run(&self, params: &Value, _permit: &Permit<'_>, _hands: &Hands) -> ToolOutcome {
-        // The executor comes here only when the tracker knew no way back.
+        // The executor comes here only if the tracker knew no reversal.
         let why = match params["action"].as_str() {
             Some(action) => {
                 format!("no action {action} is known that can be taken back; only writing files and moving can be")

@@ -13,12 +13,13 @@
 //! }
 //! ```
 //!
-//! With `"unasked": true` it may be done when one of the things in `scene` is around though nobody wants it, and nobody is
-//! asked about it; a number from -1 to 1 under `reward` in its JSON then says how good what came of it was. `"serves"` names
-//! a need (`energy`, or a reading of the pose) that makes it worth more.
+//! With `"unasked": true` it may be called without a person's request while one of the things in `scene` is around, and
+//! no person is asked about it. A number from -1 to 1 under `reward` in its JSON then says how good the outcome was.
+//! `"serves"` names a need (`energy`, or a reading of the pose) that makes it worth more.
 //!
-//! The program gets its parameters on standard input as one JSON object, and gives its result on standard output: JSON, or
-//! plain text. Exit code 0 is success. It runs contained, like everything that the agent runs, and is killed as a group.
+//! The program gets its parameters on standard input as one JSON object, and gives its result on standard output: JSON
+//! or plain text. Exit code 0 is success. It runs in the sandbox like every program of the agent, and is killed with
+//! its process group.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,26 +41,26 @@ use super::{
 
 /// The biggest manifest, in bytes.
 const MANIFEST: u64 = 256 * 1024;
-/// The end of what a program said on standard error, in bytes.
+/// Bytes kept from the end of a program's standard error.
 const SAID: usize = 2_000;
 
-/// What a manifest says.
+/// The content of a manifest.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {
     name: String,
     description: String,
-    /// The program and its fixed arguments. A program with a `/` is looked for beside the manifest.
+    /// The program and its fixed arguments. A program with a `/` is searched beside the manifest.
     command: Vec<String>,
     #[serde(default)]
     parameters: Option<Value>,
     #[serde(default)]
     example: Option<Value>,
     effect: EffectClass,
-    /// Whether doing it twice is the same as once.
+    /// Whether doing it twice has the same effect as once.
     #[serde(default)]
     idempotent: bool,
-    /// The lowest mode; without it passive for what only reads, else active.
+    /// The lowest mode. Default: passive for a tool that only reads, else active.
     #[serde(default)]
     required_mode: Option<Mode>,
     #[serde(default)]
@@ -71,10 +72,11 @@ struct Manifest {
     aliases: BTreeMap<String, String>,
     #[serde(default)]
     speech: Option<Speech>,
-    /// What must be around for it, by the names that the senses give; without it the tool is always there.
+    /// Things of the scene by the senses' names, one of which must be around. Without them the tool is always
+    /// available.
     #[serde(default)]
     scene: Vec<String>,
-    /// Whether it may be done unasked, and without asking.
+    /// Whether it may be called unasked, and without a question.
     #[serde(default)]
     unasked: bool,
     #[serde(default)]
@@ -89,7 +91,7 @@ struct Speech {
     patterns: Vec<String>,
 }
 
-/// A manifest that can't be used. The others are.
+/// A manifest that can't be used. Other manifests still are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {why}", path.display())]
 pub struct ManifestFault {
@@ -97,8 +99,8 @@ pub struct ManifestFault {
     pub why: String,
 }
 
-/// Registers the tools of a folder, in the order of the manifests' names. A tool whose manifest is at fault is left out.
-/// `workdir` is where the agent writes: it must not be able to make itself tools.
+/// Registers the tools of a folder, in the order of the manifests' names. A faulty manifest's tool is left out.
+/// `workdir` is where the agent writes; the folder must not be in it, or the agent could make itself tools.
 pub fn register(registry: &mut ToolRegistry, folder: &Path, workdir: &Path) -> Vec<ManifestFault> {
     let faults = registered(registry, folder, workdir);
     faults.iter().for_each(|fault| registry.leave_out(fault.to_string()));
@@ -112,7 +114,7 @@ fn registered(registry: &mut ToolRegistry, folder: &Path, workdir: &Path) -> Vec
         Err(error) => {
             return vec![fault(
                 folder,
-                format!("the folder of tools can't be read: {error}; make it, or unset tools.folder"),
+                format!("the folder of tools can't be read: {error}; create it, or unset tools.folder"),
             )];
         }
     };
@@ -139,13 +141,13 @@ fn registered(registry: &mut ToolRegistry, folder: &Path, workdir: &Path) -> Vec
 fn read(path: &Path) -> Result<UserTool, String> {
     let meta = fs::metadata(path).map_err(|error| format!("can't be read: {error}"))?;
     if meta.mode() & 0o022 != 0 {
-        return Err(format!("others than its owner may write it (mode {:o}); chmod go-w it", meta.mode() & 0o777));
+        return Err(format!("users other than its owner may write it (mode {:o}); chmod go-w it", meta.mode() & 0o777));
     }
     if meta.len() > MANIFEST {
         return Err(format!("is bigger than {MANIFEST} bytes"));
     }
     let text = fs::read_to_string(path).map_err(|error| format!("can't be read: {error}"))?;
-    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| format!("is no manifest: {error}"))?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| format!("isn't a manifest: {error}"))?;
     if manifest.command.first().is_none_or(|program| program.is_empty()) {
         return Err("\"command\" is empty; give the program and its arguments".into());
     }
@@ -185,8 +187,7 @@ fn spec_of(manifest: &Manifest) -> ToolSpec {
     spec
 }
 
-/// Parameters that a schema allows, as far as it says so plainly: those that it requires, each with the first value that
-/// it names, else its least.
+/// Parameters that a simple schema allows: the required ones, each with its first named value, else its least.
 fn example_of(schema: &Value) -> Value {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let value = |name: &str| {
@@ -207,7 +208,7 @@ fn example_of(schema: &Value) -> Value {
     Value::Object(required.map(|name| (name.to_owned(), value(name))).collect())
 }
 
-/// A tool of a recording by its own words alone. Nothing runs in a replay.
+/// A recorded tool with its description only. Nothing runs in a replay.
 pub struct Absent(ToolSpec);
 
 impl Absent {
@@ -222,11 +223,11 @@ impl Tool for Absent {
     }
 
     fn run(&self, _params: &Value, _permit: &Permit<'_>, _hands: &Hands) -> ToolOutcome {
-        ToolOutcome::unavailable("it was recorded, and isn't here")
+        ToolOutcome::unavailable("it was recorded and can't run here")
     }
 }
 
-/// A program as a tool. Output: what it said, as JSON where it is, else as `text`.
+/// A program as a tool. Output: its JSON, or its text as `text`.
 pub struct UserTool {
     spec: ToolSpec,
     manifest: Manifest,

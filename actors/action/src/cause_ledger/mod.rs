@@ -1,8 +1,8 @@
 //! The cause ledger: why each thing was done, written while it happens.
 //!
-//! Biology: none; this is the engineer's part. Law: every step of a turn is a part of the turn's why-record, in order,
-//! never reconstructed by a model. Remembers: the parts of the newest turns. Forgets: the oldest turn first, and what a person
-//! has forgotten, also where another turn quoted it or rested on it.
+//! Biology: none; this is the engineer's part. Law: every step of a turn becomes a part of the turn's why-record, in
+//! order; no model reconstructs it. Remembers: the parts of the newest turns. Forgets: the oldest turn first, and what
+//! a person had forgotten, also in other turns that quoted or used it.
 //! Down: parts wait in its inbox.
 
 mod redacting;
@@ -35,7 +35,7 @@ use maxim_gate::ClearedIntent;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 
-/// How the ledger is set up.
+/// The ledger's settings.
 #[derive(Clone, Debug)]
 pub struct LedgerSettings {
     /// Turns that are kept; 1 to 1 000 000. Default 10 000.
@@ -44,10 +44,10 @@ pub struct LedgerSettings {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CauseLedger {
-    /// Numbers of the oldest turn that is kept and of the next one.
+    /// Numbers of the oldest kept turn and of the next turn.
     first: u64,
     next: u64,
-    /// What was forgotten and is still looked for in other turns, oldest request first.
+    /// Forgotten episodes that are still searched in other turns, oldest request first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     redacting: VecDeque<Redaction>,
 }
@@ -63,12 +63,12 @@ pub struct CausePart {
     pub body: Json,
 }
 
-/// A [`CausePart`] as it is written: the body as the journal has it, so that nothing is encoded twice.
+/// A [`CausePart`] as it is written. The body is the journal's, so nothing is encoded twice.
 fn part_line(heard: &Envelope, line: &mut Vec<u8>) {
     let Meta { name, id, cause, at, sender, .. } = &heard.meta;
     let encoded = heard.encoded();
     let body = Envelope::body_of(&encoded);
-    // A name is text: JSON refuses none.
+    // A name is text, which JSON always accepts.
     let put_name = |line: &mut Vec<u8>, name: &str| drop(serde_json::to_writer(line, name));
     line.extend_from_slice(br#"{"kind":"#);
     put_name(line, name);
@@ -88,7 +88,7 @@ fn part_line(heard: &Envelope, line: &mut Vec<u8>) {
     line.push(b'}');
 }
 
-/// What a part is found under, without reading the rest of it.
+/// The fields by which a part is found without reading the rest.
 #[derive(Deserialize)]
 struct PartIndex<'a> {
     #[serde(borrow)]
@@ -116,11 +116,11 @@ fn indexed(part: &[u8]) -> Option<MessageId> {
 pub enum LedgerEvent {
     Opened,
     Forgot,
-    /// A person has forgotten episodes that other turns may have quoted.
+    /// A person had episodes forgotten that other turns may have quoted.
     Redacts {
         episodes: BTreeSet<String>,
     },
-    /// The oldest request was looked for in all turns from this one on; it is done where that is the first.
+    /// All turns from this one on have been searched for the oldest request. It is done if this is the first turn.
     Redacted {
         from: u64,
     },
@@ -194,7 +194,7 @@ impl Region for CauseLedger {
     }
 }
 
-/// Under which the parts of a turn are kept, in their order.
+/// Key prefix of a turn's parts, in order.
 pub fn parts_prefix(turn: impl std::fmt::Display) -> String {
     format!("part/{turn}/")
 }
@@ -209,12 +209,12 @@ fn part_key(turn: MessageId, part: MessageId) -> Vec<u8> {
     key
 }
 
-/// Under which an action's, intent's or message's turn is found.
+/// Key under which the turn of an action, intent or message is found.
 pub fn index_key(id: MessageId) -> String {
     format!("of/{id}")
 }
 
-/// Under which the turns are numbered, oldest first.
+/// Key prefix of the numbered turns, oldest first.
 pub const TURNS_PREFIX: &str = "turn/";
 
 fn turn_key(number: u64) -> String {
@@ -228,7 +228,7 @@ impl CauseLedger {
         }
     }
 
-    /// For what may come without a turn, or long after it: nobody would forget it any more.
+    /// For signals that may come without a turn or long after it. In a closed turn nothing would delete them.
     fn note_in_open_turn(&self, pulse: &mut Pulse<'_, Self>) {
         let prefix = parts_prefix(pulse.turn());
         if !pulse.records().prefixed(prefix.as_bytes(), 1).is_empty() {
@@ -241,7 +241,7 @@ impl CauseLedger {
         pulse.put_bytes(part_key(turn, heard.meta.id), scratch::shared(|line| part_line(heard, line)));
     }
 
-    /// An intent and an action lead to their turn. Both signals are journalled, so no crash loses the way to them.
+    /// Links an intent or action to its turn. Both signals are journalled, so no crash loses the link.
     fn index(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         pulse.put(index_key(id), &turn);
@@ -284,7 +284,7 @@ impl Hears<SalientPercept> for CauseLedger {
 impl Hears<GoalChanged> for CauseLedger {
     fn hear(&self, signal: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
         self.note_in_open_turn(pulse);
-        // The question whether to go on is a turn of its own, which no percept begins.
+        // The question whether to go on is a separate turn without a percept.
         if let Some(meta) = pulse.cause().filter(|_| signal.goal.is_in_question()) {
             self.open(meta.id, pulse);
             self.note_in(meta.id, pulse);
@@ -299,7 +299,7 @@ impl Hears<DeliveryEnded> for CauseLedger {
 }
 
 impl Hears<Outbound> for CauseLedger {
-    /// Supervision says something without a turn.
+    /// Supervision may speak without a turn.
     fn hear(&self, _: &Outbound, pulse: &mut Pulse<'_, Self>) {
         self.note_in_open_turn(pulse);
     }
@@ -322,7 +322,7 @@ impl Hears<ToolResult> for CauseLedger {
 }
 
 impl Hears<RecordsRemoved> for CauseLedger {
-    /// Of a turn that a person has forgotten nothing is said any more, not even why.
+    /// A forgotten turn isn't told any more, nor its reasons.
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         if removed.forgotten && removed.layer == Layer::Hippocampus {
             removed.ids.iter().for_each(|turn| self.forget(turn, pulse));

@@ -1,4 +1,4 @@
-//! What a person has forgotten is taken out of the why-records of other turns.
+//! Removes what a person had forgotten from the why-records of other turns.
 
 use std::collections::BTreeSet;
 
@@ -17,23 +17,24 @@ use super::{CauseLedger, CausePart, PartIndex, parts_prefix};
 use maxim_gate::ClearedIntent;
 use maxim_region::Pulse;
 
-/// Episodes that a person has forgotten, and how far they are taken out of what other turns quoted.
+/// Forgotten episodes, and how far they have been removed from other turns' quotes.
 ///
-/// No index leads from an episode to the turns that quoted it: each recall would pay for what is seldom asked for.
+/// No index leads from an episode to the turns that quoted it. Every recall would pay for something that is rarely
+/// needed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Redaction {
     pub episodes: BTreeSet<String>,
-    /// Number of the turn above the next one that is looked through; newest first.
+    /// Number of the turn above the next one to search; newest first.
     pub below: u64,
 }
 
-/// Turns that are looked through at once; some 15 parts each, so that nobody waits long for the room meanwhile.
+/// Turns searched at once. A turn has some 15 parts, so the room isn't blocked for long.
 pub(super) const LOOKED_THROUGH: u64 = 32;
 
-/// Parts that quote episodes, or say what a turn rests on.
+/// Parts that quote episodes or list what a turn used.
 const QUOTING: [&str; 4] = [EnrichedPercept::NAME, CycleThought::NAME, InquiryAnswered::NAME, TurnEnded::NAME];
 
-/// Whether a part quotes one of the episodes or rests on it.
+/// Whether a part quotes or used one of the episodes.
 fn quotes(part: &[u8], episodes: &BTreeSet<String>) -> bool {
     let Ok(part) = serde_json::from_slice::<PartIndex<'_>>(part) else { return false };
     if !QUOTING.contains(&&*part.kind) {
@@ -47,12 +48,12 @@ fn quotes(part: &[u8], episodes: &BTreeSet<String>) -> bool {
     }
 }
 
-/// Ids of the episodes that a turn says it rests on.
+/// Ids of the episodes that a turn says it used.
 fn rests_on(body: &Json) -> impl Iterator<Item = &str> {
     body["rests_on"].as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// Whether one of the episodes is shown in an answer, whatever its shape.
+/// Whether an answer of any shape shows one of the episodes.
 fn shows(answer: &Json, episodes: &BTreeSet<String>) -> bool {
     match answer {
         Json::Object(fields) => {
@@ -64,11 +65,11 @@ fn shows(answer: &Json, episodes: &BTreeSet<String>) -> bool {
     }
 }
 
-/// What stands where something was forgotten.
+/// Replaces forgotten text.
 pub const FORGOTTEN: &str = "(forgotten)";
-/// What stays of a quoted episode: that there was one, and when.
+/// What stays of a quoted episode: that it existed, and when.
 const STAYS: [&str; 7] = ["id", "score", "via", "timestamp", "trust", "success", "said"];
-/// Steps in which the agent's own words and acts stand.
+/// Steps that hold the agent's own words and acts.
 const OWN: [&str; 12] = [
     Thought::NAME,
     CycleThought::NAME,
@@ -83,11 +84,11 @@ const OWN: [&str; 12] = [
     TurnEnded::NAME,
     InquiryAnswered::NAME,
 ];
-/// Where in them.
+/// The fields in them.
 const WORDS: [&str; 9] =
     ["text", "message", "reply", "params", "output", "error", "decided", "side_effects", "reversal"];
 
-/// Takes every text out of a value, whose shape stays.
+/// Removes every text from a value and keeps its shape.
 fn blank(value: &mut Json) {
     match value {
         Json::String(text) => FORGOTTEN.clone_into(text),
@@ -97,7 +98,7 @@ fn blank(value: &mut Json) {
     }
 }
 
-/// Takes out what the episodes are quoted with.
+/// Removes the quoted texts of the episodes.
 fn blank_quotes(value: &mut Json, episodes: &BTreeSet<String>) {
     match value {
         Json::Object(fields) if fields.get("id").and_then(Json::as_str).is_some_and(|id| episodes.contains(id)) => {
@@ -110,7 +111,7 @@ fn blank_quotes(value: &mut Json, episodes: &BTreeSet<String>) {
     }
 }
 
-/// Takes out the agent's own words, wherever they stand in a step.
+/// Removes the agent's own words from all fields of a step.
 fn blank_words(value: &mut Json) {
     match value {
         Json::Object(fields) => {
@@ -123,11 +124,11 @@ fn blank_words(value: &mut Json) {
     }
 }
 
-/// A part without the episodes; `rests_on_them`: what the turn said and did rests on one of them too.
+/// A part without the episodes. `rests_on_them`: the turn's words and acts used one of them too.
 fn without(mut part: CausePart, episodes: &BTreeSet<String>, rests_on_them: bool) -> CausePart {
     blank_quotes(&mut part.body, episodes);
     match part.kind.as_str() {
-        // Other episodes that were found may be told on.
+        // Other episodes that were found may still be told.
         InquiryAnswered::NAME if rests_on_them => part.body.get_mut("params").into_iter().for_each(blank),
         CycleThought::NAME if rests_on_them => part.body.get_mut("text").into_iter().for_each(blank),
         kind if rests_on_them && OWN.contains(&kind) => blank_words(&mut part.body),
@@ -139,7 +140,7 @@ fn without(mut part: CausePart, episodes: &BTreeSet<String>, rests_on_them: bool
     part
 }
 
-/// Takes episodes out of what a turn quoted, and, where it rests on them, out of what it said and did.
+/// Removes episodes from a turn's quotes; if the turn used them, also from its words and acts.
 pub(super) fn redact(turn: MessageId, episodes: &BTreeSet<String>, pulse: &mut Pulse<'_, CauseLedger>) {
     let parts = pulse.records().prefixed(parts_prefix(turn).as_bytes(), usize::MAX);
     if !parts.iter().any(|(_, part)| quotes(part, episodes)) {
@@ -147,7 +148,7 @@ pub(super) fn redact(turn: MessageId, episodes: &BTreeSet<String>, pulse: &mut P
     }
     let read = |(key, part): &(Vec<u8>, Vec<u8>)| Some((key.clone(), serde_json::from_slice(part).ok()?));
     let parts: Vec<(Vec<u8>, CausePart)> = parts.iter().filter_map(read).collect();
-    // What a model thought rests on all that it was given.
+    // A model's thought uses everything that the model was given.
     let rests = |part: &CausePart| match part.kind.as_str() {
         TurnEnded::NAME => rests_on(&part.body).any(|id| episodes.contains(id)),
         kind => kind == CycleThought::NAME,

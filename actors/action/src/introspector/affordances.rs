@@ -1,4 +1,4 @@
-//! What the agent can do and what there is around it.
+//! What the agent can do, and what is around it.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use maxim_language::words::Stems;
 use maxim_tools::robot::MOVE;
 use maxim_tools::{Door, ToolRegistry, ToolSpec};
 
-/// Tools that are found when nobody says how many.
+/// Tools found by default.
 const LIMIT: usize = 5;
-/// How much a word of the name counts more than one of the description.
+/// Weight of a word of the name, compared to a word of the description.
 const NAME_WEIGHT: usize = 2;
 
-/// What these tools answer; none for all others. `scene` is missing where its room did not answer; `lowered` is the mode that
-/// the agent was lowered to, if it was.
+/// The answers of these tools; `None` for all others. `scene` is missing if its room did not answer. `lowered` is the
+/// mode to which the agent was lowered, if it was.
 pub(super) fn known(
     tool: &str,
     params: &Json,
@@ -40,7 +40,7 @@ pub(super) fn known(
     })
 }
 
-/// What experience adds to the gate's verdict, where both are told.
+/// Adds experience to the gate's verdict if both are told.
 pub(super) fn weighed(mut whole: Json) -> Json {
     let (fear, expected) = (&whole["fear"], &whole["expected"]);
     let number = |of: &Json, field: &str| of[field].as_f64();
@@ -56,7 +56,7 @@ pub(super) fn weighed(mut whole: Json) -> Json {
     whole
 }
 
-/// One entity out of all that is around.
+/// One entity of those around.
 pub(super) fn sensed(entity: &str, scene: &SceneSurveyed) -> Json {
     let wanted = plain_name(entity);
     let things = scene.objects.iter();
@@ -79,7 +79,7 @@ pub(super) fn is_oneself(entity: &str, settings: &IntrospectorSettings) -> bool 
         || settings.names.iter().any(|name| plain_name(name) == wanted)
 }
 
-/// What is asked for is no tool but a thing that is around.
+/// The request names a thing that is around, not a tool.
 fn hint(query: &str, scene: &SceneSurveyed) -> Option<String> {
     let wanted = meaning(query);
     let is_meant = |name: &str| !meaning(name).is_empty() && meaning(name).is_subset(&wanted);
@@ -88,7 +88,7 @@ fn hint(query: &str, scene: &SceneSurveyed) -> Option<String> {
     Some(format!("{name} is around you, and what it can do is observed, not yours to call; sense tells how it is"))
 }
 
-/// What is around, with the tools that come with it.
+/// What is around, with the tools that it brings.
 fn around(scene: &SceneSurveyed, tools: &ToolRegistry) -> Json {
     let brought = |name: &str| -> Vec<&str> {
         let with_it = tools.specs().filter(|spec| spec.scene.iter().any(|thing| thing == name));
@@ -130,7 +130,7 @@ fn presence(scene: Option<&SceneSurveyed>, lowered: Option<Mode>, settings: &Int
     })
 }
 
-/// Whether there is a body, by what the tools for it say.
+/// Whether there is a body, according to its tools.
 fn body(tools: &ToolRegistry) -> Json {
     match tools.get(MOVE).map(|tool| &tool.spec.unavailable) {
         Some(None) => json!({ "available": true, "moves_by": MOVE }),
@@ -143,7 +143,7 @@ fn is_callable(spec: &ToolSpec) -> bool {
     spec.unavailable.is_none()
 }
 
-/// The tools whose words the query shares, the best first.
+/// The tools that share words with the query, best first.
 fn discovered(query: &str, limit: usize, tools: &ToolRegistry) -> Json {
     let wanted = meaning(query);
     let score = |spec: &ToolSpec| {

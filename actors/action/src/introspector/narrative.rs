@@ -1,5 +1,5 @@
-//! What thinking and examining give in a simulation: what memory says of a thought, and what was seen and said of a thing
-//! lately or is remembered of it.
+//! The answers of thinking and examining in a simulation: what memory says of a thought; what was seen, said or is
+//! remembered of a thing.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ pub(super) fn lately(params: &Json, entries: &[WorkingEntry], settings: &Introsp
     json!({ "lately": of_it[of_it.len().saturating_sub(TOLD)..] })
 }
 
-/// The whole, or that there is nothing.
+/// The whole answer, or that there is nothing.
 pub(super) fn notable(mut whole: Json) -> Json {
     let is_empty = |field: &str| whole[field].as_array().is_none_or(Vec::is_empty);
     let is_known =
@@ -70,14 +70,14 @@ pub(super) fn notable(mut whole: Json) -> Json {
     whole
 }
 
-/// Stems of the words by which these tools are asked for.
+/// Stems of the words by which people ask for these tools.
 fn asking(settings: &IntrospectorSettings) -> BTreeSet<String> {
     let spoken = [THINK, EXAMINE].into_iter().filter_map(|tool| settings.tools.get(tool));
     let verbs = spoken.flat_map(|tool| tool.spec.speech.iter().flat_map(|speech| speech.verbs.clone()));
     verbs.flat_map(|verb| meaning(&verb)).collect()
 }
 
-/// Whether a text tells of a thing. A question about it, or a command to look at it, tells nothing.
+/// Whether a text tells something about a thing. A question about it, or a command to look at it, tells nothing.
 fn tells_of(target: &str, text: &str, asking: &BTreeSet<String>) -> bool {
     let (wanted, said) = (meaning(target), meaning(text));
     let more: BTreeSet<&String> = said.difference(&wanted).collect();
@@ -85,7 +85,7 @@ fn tells_of(target: &str, text: &str, asking: &BTreeSet<String>) -> bool {
     !wanted.is_empty() && wanted.is_subset(&said) && !is_command && !text.trim_end().ends_with('?')
 }
 
-/// Whether a memory says something beyond the thought that it came with.
+/// Whether a memory says more than the thought that recalled it.
 fn says_more(thought: &str, text: &str, asking: &BTreeSet<String>) -> bool {
     let thought = meaning(thought);
     let is_new = |stem: &String| !thought.contains(stem) && !asking.contains(stem);

@@ -1,8 +1,8 @@
 //! The introspector as a room: answers questions about the brain itself, read-only by type. It holds no permit for any effect.
 //!
 //! Biology: the default-mode network, which looks inward.
-//! Law: an inquiry becomes questions to the rooms that know; the answers go back to whoever inquired, at the latest at
-//! the deadline, with what is missing named.
+//! Law: an inquiry becomes questions to the rooms that know. The answers go to the asker, at the latest at the
+//! deadline, and missing answers are named.
 //! Remembers: open inquiries; the mode that the agent lowered itself to. Forgets: answered ones.
 //! Down: inquiries wait, and their askers' deadlines answer for it.
 
@@ -40,12 +40,12 @@ use maxim_region::{Gather, Hears, Pulse, Region};
 use maxim_tools::ToolRegistry;
 use maxim_tools::narrative::EXAMINE;
 
-/// How the introspector is set up.
+/// The introspector's settings.
 #[derive(Clone, Debug)]
 pub struct IntrospectorSettings {
     /// Rooms that report stats.
     pub rooms: Vec<RegionName>,
-    /// How long answers are waited for. Default 2 s.
+    /// How long it waits for answers. Default 2 s.
     pub deadline: SignedDuration,
     /// What the agent can do.
     pub tools: Arc<ToolRegistry>,
@@ -53,14 +53,14 @@ pub struct IntrospectorSettings {
     pub names: Vec<String>,
     /// Its mode, as configured.
     pub mode: Mode,
-    /// Where a day begins.
+    /// The time zone, which decides where a day begins.
     pub zone: TimeZone,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Introspector {
     open: BTreeMap<MessageId, Open>,
-    /// The mode that it was lowered to; nothing: what is configured is in force.
+    /// The mode to which it was lowered; `None`: the configured mode holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lowered: Option<Mode>,
 }
@@ -186,7 +186,7 @@ impl Introspector {
         let (tool, params, turn) = (open.tool.clone(), open.params.clone(), open.turn);
         let answered = InquiryAnswered { inquiry, tool, params, turn, output, error };
         match turn {
-            // What a turn rests on belongs to its why-record too: the ledger hears it beside the asker.
+            // What a turn used belongs to its why-record, so the ledger hears it too.
             Some(turn) => pulse.emit_trusted(turn, Trust::Own, answered),
             None => pulse.emit_to(open.asker.clone(), open.correlation, answered),
         };

@@ -1,4 +1,4 @@
-//! The brain's figures at a glance, out of what its rooms report each for itself.
+//! The brain's figures at a glance, from its rooms' reports.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use maxim_bus::rooms;
 use maxim_bus::signals::introspection::{RoomVitals, VitalsSensed};
 use serde_json::{Value as Json, json};
 
-/// Who looks at how the rooms are.
+/// The room that watches the health of the rooms.
 pub(super) const VITALS: RegionName = rooms::VITAL_SIGNS;
 
-/// What is counted, with the room that counts it and its own word for it.
+/// What is counted, with the room that counts it and the room's word for it.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("episodes", "hippocampus", "episodes"),
     ("links", "nucleus_accumbens", "links"),
@@ -19,7 +19,7 @@ const COUNTED: [(&str, &str, &str); 5] = [
     ("pain_signals", "pain_detector", "pains"),
 ];
 
-/// How many rooms run, and those that don't or were rebuilt.
+/// How many rooms run, and which don't or were rebuilt.
 pub(super) fn health(sensed: &VitalsSensed) -> Json {
     if let Some(reason) = &sensed.reason {
         return json!({ "available": false, "reason": reason });
@@ -34,7 +34,8 @@ pub(super) fn health(sensed: &VitalsSensed) -> Json {
     })
 }
 
-/// `counts`, `energy`, `significance` (its weights) and `health`; beside them what each room reports, and who didn't.
+/// `counts`, `energy`, `significance` (its weights) and `health`; besides these each room's report, and the rooms that
+/// didn't answer.
 pub(super) fn summed(mut reports: BTreeMap<String, Json>, missing: Vec<String>) -> Json {
     let silent = || json!({ "available": false, "reason": format!("{VITALS} did not answer in time") });
     let health = reports.remove(VITALS).unwrap_or_else(silent);

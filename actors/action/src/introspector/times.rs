@@ -1,4 +1,4 @@
-//! The question of a time and its answer, as tools and doors write them.
+//! The question about a time and its answer, as tools and doors write them.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -6,16 +6,16 @@ use jiff::tz::TimeZone;
 use maxim_bus::signals::recall::{DescribeTime, Inquiry, TimeBins, TimeDescribed};
 use serde_json::{Value as Json, json};
 
-/// Episodes that are named when nobody says how many.
+/// Episodes named by default.
 const LIMIT: u64 = 5;
 
 /// Fields that hold a time.
 const TIMES: [&str; 2] = ["time_after", "time_before"];
 
-/// The parameters, with times for the words that they were given in.
+/// The parameters with words replaced by times.
 ///
 /// # Errors
-/// A word is no time; the field, what was expected and what came, in words.
+/// A word isn't a time; the message names the field, what was expected and what was given.
 pub(super) fn read(inquiry: &Inquiry, zone: &TimeZone) -> Result<Json, String> {
     let mut params = inquiry.params.clone();
     for name in TIMES {
@@ -29,7 +29,7 @@ pub(super) fn read(inquiry: &Inquiry, zone: &TimeZone) -> Result<Json, String> {
     Ok(params)
 }
 
-/// A time, or the start of a day where only its date is given.
+/// A time, or the start of a day if only its date is given.
 ///
 /// # Errors
 /// It is neither.
@@ -71,7 +71,7 @@ pub(super) fn question(params: &Json) -> DescribeTime {
     }
 }
 
-/// The asked bins under the names that they are asked by; what a scale wasn't asked for is null.
+/// The asked bins under their names. A scale that wasn't asked for is null.
 pub(super) fn report(time: &TimeDescribed) -> Json {
     let TimeDescribed { now, bins, matching, unseen, total, episodes, typical, clocks } = time;
     let asked = |bins: &[u8]| match bins {

@@ -1,4 +1,4 @@
-//! When a message is tried again: pure.
+//! When a message is tried again.
 
 use jiff::SignedDuration;
 
@@ -9,8 +9,8 @@ const LONGEST: SignedDuration = SignedDuration::from_mins(10);
 /// The longest pause that a provider may ask for.
 const LONGEST_ASKED: SignedDuration = SignedDuration::from_hours(1);
 
-/// How long to wait after the `attempt`-th attempt (from 1) failed: doubled each time, between half and one and a half of
-/// it by `chance` in [0, 1), and never less than the provider asked for.
+/// Pause after the `attempt`-th attempt (from 1) failed. It doubles each time, is multiplied by 0.5 to 1.5 by `chance`
+/// in [0, 1), and is never shorter than the provider asked for.
 pub fn pause(attempt: u32, chance: f64, asked: Option<u64>) -> SignedDuration {
     let doubled = FIRST.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(LONGEST);
     // Whole milliseconds: clocks are coarser than a fraction of chance.

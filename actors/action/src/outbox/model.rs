@@ -11,26 +11,26 @@ use serde::{Deserialize, Serialize};
 
 use maxim_tools::messaging::OutboxRules;
 
-/// Where its entries stand among its records, for who shows them.
+/// Key prefix of its entries among the records.
 pub const ENTRIES: &str = "entry/";
-/// Entries that aren't over; one more is refused.
+/// Open entries, at most. A further one is refused.
 pub(super) const OPEN: usize = 1000;
-/// Entries that are over and can still be looked at.
+/// Finished entries that are kept, at most.
 pub(super) const KEPT: usize = 1000;
-/// Turns that came from outside and may still be answered.
+/// Turns from outside that may still be answered, at most.
 pub(super) const TURNS: usize = 1024;
 
-/// How the outbox is set up.
+/// The outbox's settings.
 #[derive(Clone, Debug)]
 pub struct OutboxSettings {
-    /// Names this process: an attempt that another one began has nobody left who could tell its end.
+    /// Identifies this run of the process. Nobody can report the end of an attempt that an earlier run began.
     pub boot: u64,
     pub rules: Arc<OutboxRules>,
-    /// How long a channel may take to tell what became of an attempt. Default 2 minutes.
+    /// How long a channel may take to report an attempt's outcome. Default 2 minutes.
     pub limit: SignedDuration,
-    /// What isn't delivered after this has failed. Default a day.
+    /// A message that isn't delivered after this has failed. Default one day.
     pub give_up: SignedDuration,
-    /// Whether it sends at all; a brain that only remembers doesn't. Default true.
+    /// Whether it sends at all. A brain that only remembers doesn't. Default true.
     pub sends: bool,
 }
 
@@ -40,10 +40,10 @@ impl OutboxSettings {
     }
 }
 
-/// An entry that isn't over, without its words.
+/// An open entry without its words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Slot {
-    /// Its place in the order in which messages were queued.
+    /// Its position in the queue.
     pub number: u64,
     pub channel: String,
     pub recipient: String,
@@ -62,7 +62,7 @@ pub(super) struct Correspondent {
     pub channel: String,
     pub sender: String,
     pub message: Option<String>,
-    /// Whether who wrote may command, and so is answered.
+    /// Whether the sender may command, and so is answered.
     pub listed: bool,
 }
 
@@ -88,13 +88,13 @@ pub enum OutboxEvent {
         at: Timestamp,
         boot: u64,
     },
-    /// Its state now, and when it is tried next.
+    /// Its present state, and when it is tried next.
     Stands {
         id: MessageId,
         state: OutboxState,
         at: Timestamp,
     },
-    /// A person had one that was over tried again.
+    /// A person asked to try a finished entry again.
     Reopened {
         id: MessageId,
         channel: String,
@@ -103,7 +103,7 @@ pub enum OutboxEvent {
         created: Timestamp,
         at: Timestamp,
     },
-    /// An answer that nobody may get, or that came while stopped.
+    /// An answer that nobody may get, or that came during a stop.
     Unsaid,
     Overflowed,
     Latched(bool),
@@ -125,7 +125,7 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// From when on another attempt is within the bound.
+    /// From when on another attempt is within the limit.
     pub fn free_at(&self, per_minute: usize) -> Option<Timestamp> {
         let nth = self.recent.len().checked_sub(per_minute.max(1))?;
         self.recent.get(nth).map(|at| at.later(SignedDuration::from_mins(1)))

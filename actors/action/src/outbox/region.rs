@@ -1,14 +1,15 @@
 //! The outbox as a room: every message to a channel that reaches outside, until it has arrived.
 //!
 //! Biology: none; the writing desk of a careful person.
-//! Law: a message is on disk before its first attempt, and each attempt before it begins. On a channel one attempt runs at
-//! a time, in order for each recipient. What the provider certainly didn't take is tried again with growing pauses, for a
-//! day; what it refused has failed, with its words. An attempt whose outcome nobody knows makes the message `unknown`: it
-//! isn't repeated by itself unless the channel is set up so. A stop holds what isn't sent, and what is held stays so after
-//! the reset until a person says otherwise: what was meant for then may be wrong now.
-//! What became of a message is told in the turn that wanted it: a failure hurts like that of any action.
-//! Who wrote and may command is answered; to others it writes only if they are on the channel's list of recipients.
-//! Remembers: messages that aren't over, the newest 1000 that are, and who began which turn outside.
+//! Law: a message is on disk before its first attempt, and each attempt before it begins. On a channel one attempt runs
+//! at a time, in order for each recipient. A message that the provider certainly didn't accept is tried again with
+//! growing pauses, for a day. A message that the provider refused has failed, with the provider's words. An attempt
+//! with an unknown outcome makes the message `unknown`; it is repeated automatically only if the channel is configured
+//! so. A stop holds unsent messages. They stay held after the reset until a person decides, because they may be
+//! outdated.
+//! The turn that wanted a message hears its outcome. A failure hurts like that of any action.
+//! A sender who may command is answered. It writes to others only if they are on the channel's list of recipients.
+//! Remembers: open messages, the newest 1000 finished ones, and who began which turn outside.
 //! Down: nothing is sent; messages wait in the journal.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -102,7 +103,7 @@ impl Region for Outbox {
         let (now, settings) = (pulse.now(), pulse.settings());
         for (id, slot) in self.sending().filter(|(_, slot)| overdue_at(slot, settings) <= now) {
             let why =
-                "nobody told what became of the attempt: the process or the channel broke while it ran".to_owned();
+                "the outcome of the attempt is not known: the process or the channel broke while it ran".to_owned();
             self.concluded(*id, slot, Attempted::Unknown { why }, pulse);
         }
         let mut begun = BTreeSet::new();
@@ -114,7 +115,7 @@ impl Region for Outbox {
     }
 }
 
-/// When nobody will tell the end of an attempt any more.
+/// After this nobody will report the attempt's end.
 fn overdue_at(slot: &Slot, settings: &OutboxSettings) -> Timestamp {
     if slot.boot == settings.boot { slot.at.later(settings.limit) } else { slot.at }
 }
@@ -163,7 +164,7 @@ impl Outbox {
         self.open.iter().filter(|(_, slot)| slot.state == OutboxState::Sending)
     }
 
-    /// The oldest message of each recipient on each channel on which nothing is being sent.
+    /// The oldest message of each recipient on each channel that isn't sending.
     fn candidates(&self) -> impl Iterator<Item = (&MessageId, &Slot)> {
         let busy: BTreeSet<&str> = self.sending().map(|(_, slot)| slot.channel.as_str()).collect();
         let mut first: BTreeMap<(&str, &str), (&MessageId, &Slot)> = BTreeMap::new();
@@ -201,7 +202,7 @@ impl Outbox {
         pulse.emit_trusted(turn, Trust::Own, wish);
     }
 
-    /// An entry stands otherwise now.
+    /// An entry changes its state.
     fn stand(
         &self,
         id: MessageId,
@@ -221,7 +222,7 @@ impl Outbox {
         pulse.keep(OutboxEvent::Stands { id, state, at });
     }
 
-    /// The turn that wanted a message hears of its end, as far as it has one.
+    /// Tells the turn that wanted a message its outcome.
     fn tell_end(&self, entry: &OutboxEntry, pulse: &mut Pulse<'_, Self>) {
         if !matches!(entry.state, OutboxState::Delivered | OutboxState::Failed | OutboxState::Unknown) {
             return;
@@ -231,7 +232,7 @@ impl Outbox {
         pulse.emit_in(turn, ended);
     }
 
-    /// The oldest of those that are over goes when one more is.
+    /// Drops the oldest finished entry if one more finishes.
     fn make_room(&self, state: OutboxState, pulse: &mut Pulse<'_, Self>) {
         if state.is_over()
             && self.over.len() >= KEPT
@@ -329,7 +330,7 @@ impl Outbox {
 }
 
 impl Hears<Percept> for Outbox {
-    /// Who gave a goal is answered like who wrote, also when it is taken up later.
+    /// The author of a goal is answered like a sender, also if the goal is pursued later.
     fn heeds(percept: &Percept) -> bool {
         is_outside(&percept.metadata.channel) && percept.is_request()
     }
@@ -370,7 +371,7 @@ impl Hears<Outbound> for Outbox {
 }
 
 impl Hears<TurnEnded> for Outbox {
-    /// What was answered without a tool: that it was stopped or held, or that a person must allow it first.
+    /// Answers without a tool: that it was stopped or held, or that a person must allow it first.
     fn heeds(ended: &TurnEnded) -> bool {
         !ended.spoken
     }
@@ -379,7 +380,7 @@ impl Hears<TurnEnded> for Outbox {
         let Some(text) = &ended.reply else { return };
         let Some(asker) = self.correspondent(ended.turn).cloned() else { return };
         if !asker.listed || self.stopped {
-            // After the reset nobody needs to read that it was stopped then.
+            // After the reset nobody needs to read that it was stopped.
             pulse.keep(OutboxEvent::Unsaid);
             return;
         }
@@ -446,7 +447,7 @@ impl Hears<ChangeOutbox> for Outbox {
 }
 
 impl Outbox {
-    /// Does what a person wants of an entry.
+    /// Carries out a person's wish for an entry.
     fn follow(&self, entry: OutboxEntry, wish: OutboxWish, pulse: &mut Pulse<'_, Self>) -> OutboxState {
         let (id, now) = (entry.id, pulse.now());
         match wish {
@@ -459,7 +460,7 @@ impl Outbox {
                 OutboxState::Queued
             }
             OutboxWish::Retry => {
-                // Its day begins anew, or it would fail at once.
+                // Its time limit starts again, or it would fail at once.
                 let again = OutboxEntry { state: OutboxState::Queued, changed: now, due: Some(now), ..entry };
                 pulse.put(key(id), &again);
                 let OutboxEntry { channel, recipient, attempts, .. } = again;

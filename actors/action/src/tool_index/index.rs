@@ -1,4 +1,4 @@
-//! The index: which tools fit a goal, by their words, their meaning, and what they served before.
+//! The index: which tools fit a goal, by their words, their meaning, and the goals they served before.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,7 +14,7 @@ use maxim_language::{Encoder, Stems};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
     pub name: String,
-    /// Comparable within one ranking alone.
+    /// Comparable only within one ranking.
     pub score: f64,
 }
 
@@ -60,7 +60,7 @@ struct Vocabulary {
     forms: Vec<BTreeMap<String, u64>>,
 }
 
-/// What follows from all successes together.
+/// The result of all successes together.
 struct Calibration {
     /// Weight of each word in each tool in tenths, learned ones included: by word, tools ascending.
     postings: Vec<Vec<(u32, u32)>>,
@@ -70,7 +70,7 @@ struct Calibration {
     mean_goal: Vec<f64>,
     /// Unit length, or zero.
     centroids: Vec<Vec<f64>>,
-    /// What a tool gets of every goal, taken off its score.
+    /// The part of a tool's score that it gets for every goal. It is subtracted.
     hubs: Vec<f64>,
     bar: f64,
 }
@@ -112,13 +112,12 @@ impl ToolIndex {
         self.places.contains_key(tool)
     }
 
-    /// Successes that it learned from; one of several tools is one of each.
+    /// Successes it learned from. A success of several tools counts for each.
     pub fn successes(&self) -> u64 {
         self.learned.values().map(|learned| u64::from(learned.successes)).sum()
     }
 
-    /// What is kept of a tool's successes with one more of them, and what becomes of the sample.
-    /// `turn`: in which one, where that is known.
+    /// A tool's stored record with one more success, and the change of the sample. `turn`: the turn, if known.
     pub fn with_success(&self, goal: &Goal, tool: &str, turn: &str) -> (Learned, Option<(u64, Sampled)>, Option<u64>) {
         let mut learned = self.learned.get(tool).cloned().unwrap_or_default();
         learned.add(goal, turn, self.encoder.id());
@@ -143,7 +142,7 @@ impl ToolIndex {
         }
     }
 
-    /// What was kept of a tool.
+    /// Restores a tool's record.
     pub fn restore(&mut self, tool: String, learned: Learned) {
         let soft = self.soft.get_mut();
         let before = self.learned.get(&tool).map(|learned| &learned.words);
@@ -163,19 +162,19 @@ impl ToolIndex {
         self.calibration.take();
     }
 
-    /// A goal leaves the sample.
+    /// Removes a goal from the sample.
     pub(super) fn forget_sampled(&mut self, key: u64) {
         self.sample.remove(key);
         self.calibration.take();
     }
 
-    /// What is kept of the tools that served a goal of these turns, without the words that no other goal had.
+    /// Records of the tools that served a goal of these turns, without the words that no other goal had.
     pub(super) fn words_without(&self, gone: &BTreeSet<u64>) -> Vec<(String, Learned)> {
         let left = |(tool, learned): (&String, &Learned)| Some((tool.clone(), learned.without(gone)?));
         self.learned.iter().filter_map(left).collect()
     }
 
-    /// The goals of the sample that stood in these turns, and whether they stood in no other.
+    /// The sampled goals of these turns, and whether no other turn had them.
     pub(super) fn sampled_in(&self, gone: &BTreeSet<u64>) -> Vec<(u64, Sampled, bool)> {
         let named = self.sample.by_key().filter(|(_, sampled)| sampled.of.names(gone));
         let left = named.map(|(key, sampled)| {
@@ -292,7 +291,7 @@ impl ToolIndex {
         used.iter().map(share).collect()
     }
 
-    /// How one tool would fit a goal without having served it `count` times.
+    /// How well a tool would fit a goal without `count` of its successes with it.
     fn without(&self, goal: &Goal, at: usize, count: u32, calibration: &Calibration) -> f64 {
         let total = self.tools.len();
         let taken = SUCCESS * count;
@@ -344,7 +343,7 @@ impl ToolIndex {
         (if weight > 0.0 { sum / weight } else { 0.0 }) + MEANING * dot(&direction, &centroid)
     }
 
-    /// Words and centroids with all successes in them, without corrections.
+    /// Words and centroids with all successes, without corrections.
     fn counted(&self) -> Calibration {
         let mut postings: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.vocabulary.entries.len()];
         let mut lengths = Vec::with_capacity(self.tools.len());

@@ -19,7 +19,7 @@ pub(super) const MEANING: f64 = 0.7;
 pub(super) const DESCRIBED: f64 = 3.0;
 /// How many successes the descriptions' mean counts for in the mean goal.
 pub(super) const PRIOR: f64 = 20.0;
-/// How much of what a tool gets of foreign goals is taken off: a little more than all, so that tools that nobody taught yet
+/// How much of a tool's score on foreign goals is subtracted: a little more than all, so that tools without successes
 /// keep their places.
 pub(super) const HUB: f64 = 1.5;
 /// Successes after which the correction for hubs counts whole.
@@ -29,7 +29,7 @@ pub(super) const HUB_AFTER: f64 = 50.0;
 pub(super) const WORD_FLOOR: f32 = 0.2;
 /// Words of near meaning that may stand for one of the goal's.
 pub(super) const NEIGHBOURS: usize = 20;
-/// Goals that the correction and the bar rest on.
+/// Goals used for the correction and the bar.
 pub(super) const SAMPLE: usize = 256;
 
 /// Successes before which the bar isn't learned.
@@ -38,9 +38,9 @@ const BAR_AFTER: usize = 50;
 const BAR: f64 = 0.25;
 /// Share of past successes whose tool may fall under the bar.
 const MISSED: f64 = 0.02;
-/// No learned share is higher: what is saved beyond costs more misses than it is worth.
+/// The learned share is never higher. Beyond it, savings cost more misses than they are worth.
 const BAR_MOST: f64 = 0.3;
-/// Shown at least.
+/// Tools shown, at least.
 pub(super) const SHOWN_LEAST: usize = 5;
 /// Share of the tokens of all schemas that showing some must save.
 pub(super) const SAVED: f64 = 0.75;
@@ -58,8 +58,8 @@ pub(super) fn rarity(total: usize, n: usize) -> f64 {
     (1.0 + (total - n + 0.5) / (n + 0.5)).ln()
 }
 
-/// Share of the best score from which on a tool is shown: nearly all tools that were used for past goals passed it.
-/// `shares` are score of the used tool over the best score.
+/// Share of the best score from which a tool is shown. Nearly all tools used for past goals passed it. `shares` are
+/// scores of the used tool divided by the best score.
 pub(super) fn bar(mut shares: Vec<f64>, successes: usize) -> f64 {
     if successes < BAR_AFTER || shares.is_empty() {
         return BAR;

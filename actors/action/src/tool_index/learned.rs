@@ -1,4 +1,4 @@
-//! What successes leave behind: counts and sums, the same in any order.
+//! What successes leave: counts and sums, the same in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +83,7 @@ impl Learned {
         }
     }
 
-    /// Words of goals that a person has forgotten, and of no others, go; none where there are none.
+    /// Removes words that only forgotten goals had; `None` if there are none.
     pub(super) fn without(&self, gone: &BTreeSet<u64>) -> Option<Self> {
         if !self.of.values().any(|of| of.names(gone)) {
             return None;
@@ -104,7 +104,7 @@ impl Learned {
     }
 }
 
-/// Past goals that stand for all: those with the smallest keys, hence the same ones in whatever order they came.
+/// A sample of past goals: those with the smallest keys, so the same ones in any order of arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     goals: BTreeMap<u64, Sampled>,

@@ -1,9 +1,9 @@
-//! The learned index of tools: which of them fit a goal, and how many of these are worth their whole schemas.
+//! The learned index of tools: which fit a goal, and how many are worth showing with their whole schemas.
 //!
-//! Law: coverage of the goal's words by each tool's own words and by those of the goals that it served, words of near
-//! meaning included; the nearness of the goal's meaning to the tool's; less what a tool gets of every goal. Counts and sums
-//! alone, so that the same successes give the same index in any order. How many tools are shown follows from how well the
-//! used ones ranked before.
+//! Law: the score is the coverage of the goal's words by the tool's own words and by words of goals that it served
+//! (words of similar meaning included), plus the similarity of meaning, minus what the tool gets for every goal. Only
+//! counts and sums are used, so the same successes give the same index in any order. How many tools are shown follows
+//! from how well the used ones ranked before.
 //! The room that keeps it is in `region.rs`, the room's numbers in `law.rs`.
 
 mod catalog;

@@ -1,10 +1,10 @@
 //! The tool index as a room: learns which tools served which goals, and ranks them for a goal.
 //!
 //! Biology: affordances, competing in premotor cortex before one is chosen (Cisek 2007).
-//! Law: see `index.rs`; a tool that succeeded serves its turn's goal, once a turn; failures change nothing, and outsiders
-//! teach nothing.
-//! Remembers: for each tool its successes by word and meaning, and 256 past goals, as records. Forgets: the words and goals
-//! of what a person had forgotten, where no other turn had them; nothing of counts, and of sums, which say no word.
+//! Law: see `index.rs`. A tool that succeeded serves its turn's goal, once a turn. Failures change nothing, and
+//! outsiders teach nothing.
+//! Remembers: for each tool its successes by word and meaning, and 256 past goals, as records. Forgets: words and goals
+//! that a person had forgotten, if no other turn had them. Counts and sums stay; they reveal no word.
 //! Down: results wait; the prompt shows tools without a ranking.
 
 use std::cell::RefCell;
@@ -44,13 +44,13 @@ pub struct ToolIndexSettings {
 pub struct ToolIndexRoom {
     open: BTreeMap<MessageId, OpenGoal>,
     pub(super) successes: u64,
-    /// Made of the records when it is first asked for, after a start and after something was forgotten: half a megabyte
-    /// that an agent which only talks never needs.
+    /// Built from the records when first needed, after a start and after something was forgotten. It takes half a
+    /// megabyte that an agent which only talks never needs.
     #[serde(skip)]
     index: RefCell<Option<ToolIndex>>,
 }
 
-/// What a turn is about, and the tools that it counted for.
+/// A turn's goal, and the tools for which it counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenGoal {
     goal: String,
@@ -86,7 +86,7 @@ impl Region for ToolIndexRoom {
             }
             ToolIndexEvent::Served { turn, goal, tool } => {
                 self.successes += 1;
-                // Where it isn't made yet, the records that it will be made of hold this already.
+                // If it isn't built yet, the records from which it will be built hold this already.
                 if let Some(index) = self.index.get_mut() {
                     let goal = index.goal(&goal);
                     index.learn_in(&goal, &tool, &turn.to_string());
@@ -108,7 +108,7 @@ impl Region for ToolIndexRoom {
         }
     }
 
-    /// What the index is made of: a recording that begins when it is there goes on from these.
+    /// The records from which the index is built. A recording that starts later continues from these.
     fn read_to_wake(&mut self, records: &RecordView<'_>, _: &ToolIndexSettings) {
         for kind in [LEARNED, SAMPLED] {
             drop(records.prefixed(kind.as_bytes(), usize::MAX));
@@ -135,7 +135,7 @@ impl ToolIndexRoom {
         index
     }
 
-    /// Makes the index where it isn't made, and shows it.
+    /// Builds the index if needed, and passes it on.
     fn with_index<T>(&self, pulse: &Pulse<'_, Self>, see: impl FnOnce(&ToolIndex) -> T) -> T {
         let mut index = self.index.borrow_mut();
         see(index.get_or_insert_with(|| Self::made_of(pulse.records(), pulse.settings())))
@@ -147,7 +147,7 @@ pub(super) fn sampled_key(key: u64) -> String {
 }
 
 impl Hears<Intent> for ToolIndexRoom {
-    /// An answer alone is served by no tool that would have to be found.
+    /// An answer needs no tool search.
     fn heeds(intent: &Intent) -> bool {
         intent.tool != RESPOND && intent.trust >= Trust::Listed
     }

@@ -1,4 +1,4 @@
-//! Soft terms: words of the tools that stand for one of the goal's because they mean something near.
+//! Soft terms: words of the tools that stand for a goal's word because they mean something similar.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ struct Neighbours {
     list: Vec<(f32, u32)>,
 }
 
-/// Numbers, identifiers and single letters mean nothing by themselves.
+/// Numbers, identifiers and single letters have no meaning by themselves.
 fn vector(encoder: &dyn Encoder, word: &str) -> PackedVector {
     if word.chars().count() >= 3 && word.chars().all(char::is_alphabetic) {
         PackedVector::of(&encoder.embed(word))
@@ -35,7 +35,7 @@ fn vector(encoder: &dyn Encoder, word: &str) -> PackedVector {
 }
 
 impl SoftTerms {
-    /// Another word stands for a stem: what was found with the old one is void.
+    /// Another word stands for a stem, so what was found with the old one is dropped.
     pub(super) fn change(&mut self, place: u32, word: &str, encoder: &dyn Encoder) {
         if let Some(held) = self.vectors.get_mut(place as usize) {
             *held = vector(encoder, word);

@@ -1,4 +1,4 @@
-//! How far the body's joints turned lately, and whether a further movement may be made.
+//! How far the body's joints turned lately, and whether another movement is allowed.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use maxim_tools::robot;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// What "look left" means without a number.
+/// Degrees that "look left" means if the call gives no number.
 const USUAL: f64 = 20.0;
 
-/// Degrees by the minute in which they were turned, over a day.
+/// Degrees turned, summed by minute, over the last day.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Effort {
     minutes: VecDeque<(Timestamp, f64)>,
@@ -36,7 +36,8 @@ impl Effort {
         self.minutes.iter().filter(|(since, _)| now < since.later(span)).map(|(_, degrees)| degrees).sum()
     }
 
-    /// Why such a movement isn't made. What the call says of its length counts; one that follows what is seen says nothing.
+    /// Why the movement is refused; `None` if it is allowed. Only the length that the call names counts; a movement
+    /// that follows what is seen names none.
     pub(super) fn objection(&self, tool: &str, params: &Json, now: Timestamp, limits: EffortLimits) -> Option<String> {
         if !robot::ALL.contains(&tool) {
             return None;
@@ -55,7 +56,7 @@ impl Effort {
     }
 }
 
-/// Degrees that a call means to turn.
+/// Degrees that a call asks to turn.
 fn meant(tool: &str, params: &Json) -> f64 {
     if tool != robot::MOVE {
         return 0.0;

@@ -1,4 +1,4 @@
-//! What the agent has taken from itself. Lowering adds up; only a person's word takes it back.
+//! The powers that the agent gave up itself. Lowerings add up; only a person gives powers back.
 
 use std::path::PathBuf;
 
@@ -15,12 +15,12 @@ pub struct Lowered {
     mode: Option<Mode>,
     autonomy: Option<AutonomyLevel>,
     web_off: bool,
-    /// Not lowered but moved, by a person's leave.
+    /// Not a lowering: the working folder that a person let it move to.
     workdir: Option<PathBuf>,
 }
 
 impl Lowered {
-    /// What a tool's success changes; none when it changes nothing.
+    /// What a tool's success changes; `None` if it changes nothing.
     pub fn by(tool: &str, result: &ToolResult) -> Option<Self> {
         if result.success != Some(true) {
             return None;
@@ -36,7 +36,7 @@ impl Lowered {
         Some(change)
     }
 
-    /// Both, the lower of each.
+    /// Adds a change: of each power the lower value stays.
     pub fn add(&mut self, change: &Self) {
         fn lower<T: Ord + Copy>(now: Option<T>, then: Option<T>) -> Option<T> {
             now.into_iter().chain(then).min()
@@ -47,12 +47,12 @@ impl Lowered {
         self.workdir = change.workdir.clone().or_else(|| self.workdir.take());
     }
 
-    /// The mode that it was lowered to, if it was.
+    /// The mode it was lowered to, if any.
     pub fn mode(&self) -> Option<Mode> {
         self.mode
     }
 
-    /// What is left of all that is allowed.
+    /// The powers that are left of `whole`.
     pub fn of(&self, whole: &Powers) -> Powers {
         Powers {
             mode: whole.mode.lowered_to(self.mode),
@@ -62,7 +62,7 @@ impl Lowered {
         }
     }
 
-    /// What is otherwise than configured.
+    /// Every power that differs from the configuration, in words.
     pub fn words(&self, whole: &Powers) -> Vec<String> {
         let now = self.of(whole);
         let mut words = Vec::new();

@@ -1,4 +1,4 @@
-//! Autonomy: may the agent do this by itself at all, by which name did it ask for it, and what may it at present.
+//! Autonomy: whether the agent may do this by itself, by which name it asked for the tool, and which powers it has now.
 
 mod effort;
 mod law;

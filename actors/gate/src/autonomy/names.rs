@@ -1,5 +1,5 @@
-//! By which names tools are asked for: small models invent some. A known wrong name leads to its tool; an unknown one is
-//! answered with the nearest, and from the second in a row with all there are.
+//! The names by which tools are asked for. Small models invent some. A known wrong name leads to its tool. An unknown
+//! name is answered with the nearest names; from the second unknown name in a row, with all names.
 
 use maxim_bus::signals::powers::NameCounts;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub enum Named {
     Rightly,
     /// A known wrong name.
     Redirected,
-    /// No tool's name.
+    /// No tool has this name.
     Unknown,
 }
 
@@ -32,7 +32,7 @@ impl Named {
 #[serde(default)]
 pub struct NameTally {
     counts: NameCounts,
-    /// Unknown names since the last known one, that of the call in question included.
+    /// Unknown names since the last known one, including that of the current call.
     in_a_row: u32,
 }
 
@@ -51,7 +51,7 @@ impl NameTally {
         &self.counts
     }
 
-    /// The tool that a name means, and how it was read; what is answered when it can't be called by it.
+    /// The tool that a name means and how the name was read; as an error, the answer when the name can't be called.
     pub(super) fn read(&self, name: &str, tools: &ToolRegistry) -> Result<(Named, String), (Named, String)> {
         match tools.resolve(name) {
             Resolved::Tool(found) => Ok((Named::Rightly, found.spec.name.clone())),
@@ -83,7 +83,7 @@ mod tests {
     fn the_first_unknown_name_gets_the_nearest_and_the_second_in_a_row_all() {
         let tools = core_registry().expect("good specs");
         let mut tally = NameTally::default();
-        // A name is counted when it is proposed, and read when it comes to be called.
+        // A name is counted when it is proposed, and read when it is called.
         let mut asked = |name: &str| {
             tally.count(Named::of(&tools.resolve(name)));
             tally.clone().read(name, &tools)

@@ -1,7 +1,7 @@
-//! What autonomy lets pass, and what it has a person asked about first.
+//! What autonomy lets pass, and what it asks a person about first.
 //!
-//! Law: the list of the level, the scene, whose wish it is, the level itself, the rails of rate, effort and repetition, in this
-//! order; then the bar of confidence, moved by counsel.
+//! Law: checks run in this order: the level's list, the scene, who wants it, the level itself, then the limits on rate,
+//! effort and repetition. Last comes the confidence threshold, which counsel moves.
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::Trust;
@@ -17,20 +17,21 @@ use maxim_tools::{EffectClass, ToolSpec};
 /// How far counsel moves the confidence below which a supervised agent asks.
 const SHIFT: f64 = 0.3;
 
-/// Why a tool is beyond what the level may use. Speaking and looking inward never are.
+/// Why the level may not use a tool; `None` if it may. Uncounted tools are always allowed.
 pub(super) fn unlisted(tool: &str, level: AutonomyLevel, rails: &AutonomySettings) -> Option<String> {
     let list =
         rails.whitelists.get(&level).filter(|list| !list.iter().chain(&rails.uncounted).any(|name| name == tool));
     list.map(|_| format!("{tool} is not on the list of tools for autonomy level {}", level.as_str()))
 }
 
-/// Equal for equal calls.
+/// The same for equal calls.
 pub(super) fn call_hash(tool: &str, params: &serde_json::Value) -> u64 {
     StableHash::default().add(tool.as_bytes()).add(params.to_string().as_bytes()).get()
 }
 
 impl AutonomySettings {
-    /// Whether a call of this tool is an effect that the rate counts. What a program of others says of itself isn't asked.
+    /// Whether a call of this tool is an effect that the rate counts. A foreign program's own claim that it only reads
+    /// isn't believed.
     pub(super) fn counts(&self, tool: &str) -> bool {
         let only_reads = |spec: &ToolSpec| spec.effect == EffectClass::ReadOnly && !spec.is_foreign;
         !self.uncounted.iter().any(|name| name == tool)
@@ -39,7 +40,7 @@ impl AutonomySettings {
 }
 
 impl Autonomy {
-    /// Why it may not, if it may not: rule and reason.
+    /// Why it is refused, as rule and reason; `None` if it isn't.
     pub(super) fn objection(
         &self,
         intent: &Intent,
@@ -60,7 +61,7 @@ impl Autonomy {
             return None;
         }
         if trust <= Trust::Sensor {
-            let reason = "whoever asked for it may speak with the agent, but not command it".to_owned();
+            let reason = "the person who asked for it may speak with the agent, but may not command it".to_owned();
             return Some((Refusal::Blocked, "autonomy.no-command", reason));
         }
         if let Some(objection) = intent.unasked.then(|| self.objection_to_unasked(intent, rails)).flatten() {
@@ -97,7 +98,7 @@ impl Autonomy {
         }
     }
 
-    /// Why a person is to be asked first, if so.
+    /// Why a person is asked first; `None` if nobody is.
     pub(super) fn question(&self, intent: &Intent, now: Timestamp, rails: &AutonomySettings) -> Option<Escalation> {
         if intent.commanded || rails.uncounted.contains(&intent.tool) {
             return None;

@@ -1,16 +1,16 @@
-//! Autonomy as a room: may the agent do this by itself at all, whatever it is worth.
+//! Autonomy as a room: whether the agent may do this by itself, regardless of what it is worth.
 //!
 //! Biology: the dorsal anterior cingulate, which weighs whether to act or to ask.
-//! Law: the level decides (planning proposes, supervised asks below a confidence, autonomous acts); rails bound how many
-//! effects a second and a minute, and how often the same call may repeat without progress. Answers and questions are no
-//! effects: rails never count them, nor what only reads, nor what the gate refuses. A movement that would turn the joints
-//! further than an hour or a day allow isn't made. What the escalation bridge learned of asking moves the bar: a supervised
-//! agent asks below 0.3 less where people allow such things nearly always, below 0.3 more where they deny them, and an
-//! autonomous one asks there too. The person's own direct command is never asked back. A wrong name leads to its tool or is answered
-//! with the right ones; what the agent lowered of its own powers holds from the next intent on, and so does what takes a tool
-//! away: the mode, the list of the level, the scene that it came with (`scene_tools.rs`).
-//! Remembers: when it let effects pass, lately; counsel on asking; what was lowered; how names were read. Forgets: after a
-//! minute; what is withdrawn or given back.
+//! Law: the level decides: planning proposes, supervised asks below a confidence, autonomous acts. Limits bound the
+//! effects a second and a minute, and how often the same call may fail in a row. Answers, questions, calls that only
+//! read and calls that the gate refuses don't count as effects. A movement that would turn the joints beyond the limit
+//! of an hour or a day is refused. Counsel of the escalation bridge moves the threshold. Where people nearly always
+//! allow such calls, a supervised agent asks below a threshold that is 0.3 lower. Where they nearly always deny them,
+//! the threshold is 0.3 higher, and an autonomous agent asks too. A direct command of a person is never asked back
+//! here. A known wrong name leads to its tool; an unknown one is answered with the right names. Powers that the agent
+//! lowered, and the mode, the level's list and the scene (`scene_tools.rs`), hold from the next intent on.
+//! Remembers: recent effects, counsel on asking, lowered powers, how names were read. Forgets: effects after a minute;
+//! withdrawn counsel; lowered powers when they are given back.
 //! Down: no intent passes.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -42,32 +42,32 @@ use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 use maxim_tools::{Resolved, ToolRegistry};
 
-/// How autonomy is set up.
+/// Autonomy's settings.
 #[derive(Clone, Debug)]
 pub struct AutonomySettings {
-    /// What the configuration allows; the level of autonomy is in it.
+    /// The powers that the configuration allows, the autonomy level among them.
     pub powers: Powers,
-    /// The tools that there are.
+    /// All registered tools.
     pub tools: Arc<ToolRegistry>,
     pub law: Rails,
     /// Tools that it may use at a level; a level without a list may use all that are registered.
     pub whitelists: BTreeMap<AutonomyLevel, Vec<String>>,
-    /// Tools of the scene that are on at once; default 20.
+    /// Scene tools that are on at the same time, at most. Default 20.
     pub scene_tools: usize,
-    /// Tools that only speak or read: no rail counts them.
+    /// Tools that only speak or read. No limit counts them.
     pub uncounted: Vec<String>,
     /// How far the joints may turn.
     pub effort: EffortLimits,
-    /// Hours are told in it.
+    /// The time zone of the hours.
     pub zone: TimeZone,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Autonomy {
-    /// What it let pass lately that acts, the oldest first.
+    /// Recent effects that it let pass, oldest first.
     #[serde(default)]
     pub(super) passed: VecDeque<(Timestamp, MessageId)>,
-    /// Hash of the latest failed call, and how often it came in a row.
+    /// Hash of the last failed call, and its failures in a row.
     pub(super) failing: Option<(u64, u32)>,
     #[serde(default)]
     pub(super) counsels: Counsels,
@@ -88,7 +88,7 @@ pub enum AutonomyEvent {
         #[serde(default)]
         intent: Option<MessageId>,
     },
-    /// The gate didn't let it through, so there is no effect to count.
+    /// The gate refused it, so the effect isn't counted.
     Barred {
         intent: MessageId,
     },
@@ -160,8 +160,8 @@ impl Autonomy {
         }
     }
 
-    /// Tools that can't be called at present, and why. What the mode forbids is refused where it is done, since some tools do
-    /// a part of their work in every mode.
+    /// Tools that can't be called now, and why. Some tools do a part of their work in every mode, so the mode itself is
+    /// enforced where the work is done.
     fn off(&self, powers: &Powers, now: Timestamp, rails: &AutonomySettings) -> BTreeMap<String, String> {
         let mut off = self.scene.off(&rails.tools, now, rails.scene_tools);
         for spec in rails.tools.specs() {
@@ -176,13 +176,13 @@ impl Autonomy {
         off
     }
 
-    /// The intent with its tool's own name; none when it was refused.
+    /// The intent with the tool's own name; `None` if it was refused.
     fn named(&self, id: MessageId, intent: &Intent, pulse: &mut Pulse<'_, Self>) -> Option<Intent> {
         let (named, read) = match self.names.read(&intent.tool, &pulse.settings().tools) {
             Ok((named, tool)) => (named, Ok(tool)),
             Err((named, why)) => (named, Err(why)),
         };
-        // What a model wrote was counted when it proposed it. Habit knows the names.
+        // A model's name was counted when the model proposed it. Habit uses right names only.
         if intent.mind != Mind::Model && named != Named::Rightly {
             pulse.keep(AutonomyEvent::Named(named));
         }
@@ -197,7 +197,7 @@ impl Autonomy {
 }
 
 impl Hears<ModelProposal> for Autonomy {
-    /// Here alone stand the names of questions too, which never come as intents.
+    /// Questions never become intents, so their names are counted only here.
     fn hear(&self, proposal: &ModelProposal, pulse: &mut Pulse<'_, Self>) {
         let tools = &pulse.settings().tools;
         let proposed = proposal.tool.as_deref().filter(|tool| *tool != RUN_PROGRAM);
@@ -266,9 +266,9 @@ impl Hears<ReportPowers> for Autonomy {
 
 impl Hears<RestorePowers> for Autonomy {
     fn hear(&self, wish: &RestorePowers, pulse: &mut Pulse<'_, Self>) {
-        // A person's word comes by the door alone, which gives it the owner's trust.
+        // A person's request comes through the HTTP door, which gives it the owner's trust.
         if pulse.trust() < Trust::Owner {
-            tracing::warn!(by = wish.by, "powers were to be given back by someone who is not the owner");
+            tracing::warn!(by = wish.by, "someone who is not the owner asked to give powers back; refused");
             let report = self.report(&self.lowered, pulse.now(), pulse.settings());
             pulse.reply(report);
             return;

@@ -1,8 +1,9 @@
 //! Tools that come and go with the scene.
 //!
-//! Law: a tool that names things of the scene can be called while one of them is around. Of these at most [`SceneTools::off`]'s
-//! `most` are on; beyond that the least recently used are off, where coming into the scene counts as a use. Being asked for
-//! counts too: what was off for want of room is on at the next try, in the place of another.
+//! Law: a tool that names things of the scene can be called while one of these things is around. At most `most` of them
+//! are on (see [`SceneTools::off`]). Beyond that the least recently used are off; a thing's arrival counts as a use of
+//! its tool. A call counts as a use too, even one that is refused. So a tool that was off for lack of room is on at the
+//! next try, in the place of another.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +13,16 @@ use serde::{Deserialize, Serialize};
 
 use maxim_tools::{ToolRegistry, ToolSpec};
 
-/// What was seen longer ago isn't around any more.
+/// A thing that was last seen longer ago than this isn't around any more.
 const GONE: SignedDuration = SignedDuration::from_mins(10);
-/// The same scene is noted anew after this.
+/// A thing that is still around is recorded again after this time.
 const AGAIN: SignedDuration = SignedDuration::from_secs(30);
-/// Things that are kept in mind, at most.
+/// Things that are remembered, at most.
 const THINGS: usize = 256;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SceneTools {
-    /// Since when a thing is around, and when it was seen last.
+    /// By thing: since when it is around, and when it was last seen.
     around: BTreeMap<String, (Timestamp, Timestamp)>,
     used: BTreeMap<String, Timestamp>,
 }
@@ -49,7 +50,7 @@ impl SceneTools {
         }
     }
 
-    /// What a look at the scene changes; none where no tool comes with it, or nothing is new.
+    /// What a look at the scene changes; `None` if no tool depends on it or nothing is new.
     pub fn seen(&self, noticed: &SceneNoticed, tools: &ToolRegistry, now: Timestamp) -> Option<SceneToolsEvent> {
         let matters = |name: &String| tools.specs().any(|spec| spec.scene.contains(name));
         let fresh = noticed.things.iter().filter(|thing| now.duration_since(thing.last_seen) < AGAIN);
@@ -58,7 +59,7 @@ impl SceneTools {
         (!names.iter().all(is_known)).then_some(SceneToolsEvent::Seen { names, at: now })
     }
 
-    /// Since when the newest of a tool's things is around; none where none is.
+    /// Since when the newest of a tool's things is around; `None` if none is.
     fn here(&self, spec: &ToolSpec, now: Timestamp) -> Option<Timestamp> {
         let seen = spec.scene.iter().filter_map(|name| self.around.get(name));
         seen.filter(|(_, last)| now.duration_since(*last) < GONE).map(|(since, _)| *since).max()

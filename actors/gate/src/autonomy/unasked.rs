@@ -1,4 +1,4 @@
-//! What nobody wanted: allowed at the highest level of autonomy alone.
+//! What nobody asked for is allowed only at the highest level of autonomy.
 
 use maxim_bus::mode::AutonomyLevel;
 use maxim_bus::signals::intent::{Intent, Refusal};
@@ -6,7 +6,7 @@ use maxim_bus::signals::intent::{Intent, Refusal};
 use super::region::{Autonomy, AutonomySettings};
 
 impl Autonomy {
-    /// What nobody wanted needs the widest of powers, and what only a person's wish would excuse isn't tried.
+    /// Why an unasked intent is refused. It needs autonomous level and the mode of the tool.
     pub(super) fn objection_to_unasked(
         &self,
         intent: &Intent,
@@ -15,7 +15,7 @@ impl Autonomy {
         let powers = self.lowered.of(&rails.powers);
         if powers.autonomy != AutonomyLevel::Autonomous {
             let level = powers.autonomy.as_str();
-            let reason = format!("at autonomy level {level} it does nothing that nobody wants");
+            let reason = format!("at autonomy level {level} it does nothing that no person asked for");
             return Some((Refusal::Blocked, "autonomy.unasked", reason));
         }
         let spec = rails.tools.get(&intent.tool).map(|found| &found.spec)?;

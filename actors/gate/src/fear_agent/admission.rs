@@ -1,4 +1,4 @@
-//! What becomes of an intent that comes to the gate: it is judged, and blocked, asked about, or passed on to what experience says.
+//! What happens to an intent at the gate: it is judged, then blocked, asked about, or passed on to experience.
 
 use maxim_bus::signals::intent::{IntentPermitted, IntentRefused, Refusal};
 use maxim_bus::signals::introspection::{ForeseeVerdict, VerdictForeseen};
@@ -38,7 +38,7 @@ impl Hears<IntentPermitted> for FearAgent {
 }
 
 impl FearAgent {
-    /// What becomes of an intent that has been judged.
+    /// Acts on the judgement of an intent.
     pub(super) fn pass(&self, mut entry: GateEntry, judged: Judgement, mode: Mode, pulse: &mut Pulse<'_, Self>) {
         entry.rule = judged.rule.to_string();
         entry.reason = judged.reason;
@@ -55,14 +55,15 @@ impl FearAgent {
         match judged.verdict {
             Verdict::Block => {
                 let (rule, reason) = (entry.rule.clone(), entry.reason.clone());
-                // What a wall refuses says nothing about the action.
+                // A wall's refusal says nothing about the action.
                 if !is_wall(&rule) {
                     Self::remember_refusal(&entry, &rule, &reason, pulse);
                 }
                 let refused = refusal_of(&entry, Refusal::Blocked, &rule, reason);
                 self.refuse_judged(&entry, refused, pulse);
             }
-            // No model is paid to look at what nobody wants, nor at what changed since a person looked.
+            // A model's review costs money. It isn't used for what no person asked for, nor for files that changed
+            // since a person looked.
             Verdict::Ask if entry.intent.unasked || is_changed => self.ask(entry, pulse),
             Verdict::Allow if is_changed => self.ask(entry, pulse),
             Verdict::Ask | Verdict::Allow => {
@@ -85,7 +86,7 @@ impl FearAgent {
         }
     }
 
-    /// A no to what has just been judged, whether or not it had to wait for it.
+    /// Refuses a judged intent and removes its record if it had to wait.
     fn refuse_judged(&self, entry: &GateEntry, refused: IntentRefused, pulse: &mut Pulse<'_, Self>) {
         if entry.files.round > 0 || entry.files.changed.is_some() {
             pulse.keep(FearEvent::Closed { id: entry.id });

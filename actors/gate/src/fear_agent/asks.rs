@@ -1,6 +1,6 @@
-//! What a person is to be asked about a call: each reason by itself, with what it is about.
+//! What a person is asked about a call: each reason separately, with what it concerns.
 
-/// Stands in paths for the folder of temporary files that each command has to itself.
+/// Stands in paths for the temporary folder that each command has for itself.
 pub(super) const SCRATCH: &str = "/tmp/folder-of-this-command";
 
 use super::tables::Hit;
@@ -10,20 +10,20 @@ use super::tables::Hit;
 pub struct Ask {
     pub rule: &'static str,
     pub reason: String,
-    /// The simple command that it is about, as it was written; none where it isn't about one.
+    /// The simple command concerned, as written; `None` if it concerns no single command.
     pub command: Option<String>,
-    /// The parameter of the call that it is about; none where it is about the call as a whole.
+    /// The parameter concerned; `None` if it concerns the whole call.
     pub parameter: Option<String>,
-    /// What would be touched, where a later wall may refuse that.
+    /// The path concerned, if a later wall may refuse it.
     pub touch: Option<Touch>,
-    /// The program that it is about, where the sandbox may refuse that whatever a person says.
+    /// The program concerned, if the sandbox may refuse it even after a yes.
     pub(super) hit: Option<Hit>,
 }
 
-/// A path outside of the working folder, and what would be done to it. Links are resolved.
+/// A path outside the working folder and what would be done to it. Links are resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touch {
-    /// `is_free`: nothing but its place speaks against reading it.
+    /// `is_free`: only the path's place is a reason to ask.
     Read {
         path: String,
         is_free: bool,

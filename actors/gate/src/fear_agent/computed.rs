@@ -1,20 +1,20 @@
-//! Where a part of a word that nobody knows comes from.
+//! Where the unknown part of a word comes from.
 //!
-//! Law: a program text that holds what a substitution, `read`, an argument or a file's name gave isn't known, so a person is
-//! asked. A variable that nobody has set is empty where a command begins. What some programs give is only digits and letters
-//! (`date`, `wc`), and what a whole file gives can be read.
+//! Law: a program text isn't known if it holds the result of a substitution, `read`, an argument or a file name. Then a
+//! person is asked. A variable that nothing has set is empty at the start of a command. Some programs output only
+//! digits and letters (`date`, `wc`). The output of a whole file can be read.
 
 use super::paths::UNKNOWN;
 use super::reading::Text;
 use super::shell::{Call, Stream, Walker};
 
-/// Words of one command that are noted, at most.
+/// Words of one command that are recorded, at most.
 const NOTED: usize = 128;
 
-/// What the unknown part of a word or a variable comes from.
+/// Origin of the unknown part of a word or a variable.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins {
-    /// From what only runs can tell.
+    /// Known only at run time.
     is_computed: bool,
     /// Whole files.
     files: Vec<String>,
@@ -31,22 +31,22 @@ impl Origins {
     }
 }
 
-/// A word that holds what isn't known.
+/// A word with an unknown part.
 #[derive(Clone, Debug)]
 pub(super) struct Computed {
     word: String,
     origins: Origins,
 }
 
-/// Programs whose output is digits, letters and marks that no program text acts on, whatever they find.
+/// Programs whose output, for any input, is digits, letters and marks on which no program text acts.
 const PLAIN: &str = "arch cksum date du expr getconf id logname mcookie md5sum nproc seq sha1sum sha256sum sha512sum stat tput uname uuidgen wc whoami";
-/// Programs that only take away from, or reorder, what comes in.
+/// Programs that only drop or reorder parts of their input.
 const FILTERS: &str = "cut head rev sort tail tr uniq";
-/// Commands of git that give digits and letters, and the words that may follow.
+/// Git commands that output digits and letters, and the words that may follow.
 const GIT: [&str; 2] = ["rev-parse", "rev-list"];
 const GIT_NAMES: [&str; 2] = ["--abbrev-ref", "--symbolic"];
 
-/// Whether what a command gives is only digits, letters and harmless marks.
+/// Whether a command outputs only digits, letters and harmless marks.
 pub(super) fn gives_plain(call: &Call) -> bool {
     let is_plain = |word: &String| word.chars().all(|c| c.is_ascii_alphanumeric() || "%+:._=,' -\\".contains(c));
     let name = call.name.rsplit('/').next().unwrap_or(&call.name);
@@ -64,14 +64,14 @@ pub(super) fn gives_plain(call: &Call) -> bool {
 }
 
 impl Walker<'_> {
-    /// What an expansion finds the origins of.
+    /// Runs an expansion and returns the origins that it found.
     pub(super) fn tracing<T>(&mut self, expand: impl FnOnce(&mut Self) -> T) -> (T, Origins) {
         let around = std::mem::take(&mut self.origins);
         let out = expand(self);
         (out, std::mem::replace(&mut self.origins, around))
     }
 
-    /// Notes fields of a word that hold what isn't known.
+    /// Records fields of a word that hold an unknown part.
     pub(super) fn notes_computed(&mut self, fields: &[String], origins: &Origins) {
         if origins.is_none() {
             return;
@@ -84,7 +84,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes a word that nothing but a run can tell.
+    /// Records a word that is known only at run time.
     pub(super) fn notes_unknown(&mut self, word: &str) {
         if self.computed.len() < NOTED {
             let origins = Origins { is_computed: true, files: Vec::new() };
@@ -92,7 +92,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a substitution gave.
+    /// The output of a substitution.
     pub(super) fn traces_output(&mut self, out: &Stream) {
         let is_known = out.text.as_ref().is_some_and(|text| !text.contains(UNKNOWN));
         if is_known || out.is_plain {
@@ -116,12 +116,12 @@ impl Walker<'_> {
         self.origins.is_computed |= is_argument && (self.positional.is_some() || self.is_uncalled);
     }
 
-    /// A part was cut out of a variable: of a whole file, nobody has read that part alone.
+    /// A part was cut out of a variable. If it holds a whole file, the cut part itself was never read.
     pub(super) fn traces_cut(&mut self) {
         self.origins.is_computed |= !self.origins.files.is_empty();
     }
 
-    /// Whether what a command takes in holds nothing that only a run can tell.
+    /// Whether a command's input holds nothing that is known only at run time.
     pub(super) fn is_fed_plainly(&self, stdin: &Stream) -> bool {
         let is_plain = |stream: &Stream| {
             stream.is_plain || stream.text.as_ref().is_some_and(|text| !text.contains(UNKNOWN)) || !stream.present
@@ -129,7 +129,7 @@ impl Walker<'_> {
         is_plain(stdin) && self.substituted.iter().all(is_plain)
     }
 
-    /// Where the value of a variable comes from.
+    /// Origin of a variable's value.
     pub(super) fn traces_assignment(&mut self, name: &str, value: &str, origins: Origins) {
         if value.contains(UNKNOWN) && !origins.is_none() {
             self.computed_variables.insert(name.to_owned(), origins);
@@ -138,7 +138,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The same of a variable that is set by a word of this command, or by what it reads.
+    /// The same for a variable that is set by a word of this command or by its input.
     pub(super) fn traces_setting(&mut self, name: &str, value: &str, stdin: Option<&Stream>) {
         let mut origins = Origins::default();
         match stdin {
@@ -152,7 +152,8 @@ impl Walker<'_> {
         self.traces_assignment(name, value, origins);
     }
 
-    /// Whether a program text holds what only a run can tell, or what comes of files that can't be read.
+    /// Whether a program text holds something that is known only at run time, or that comes from files that can't be
+    /// read.
     pub(super) fn is_computed(&mut self, text: &str) -> bool {
         let is_noted = self.computed.iter().any(|computed| computed.word == text);
         if !text.contains(UNKNOWN) && !is_noted {

@@ -1,9 +1,10 @@
-//! A person's yes or no to what the gate asked, by whatever way it comes.
+//! A person's yes or no to a question of the gate, from any channel.
 //!
-//! Law: the owner decides everything; whoever may command on a channel decides what was asked on that channel; nobody else
-//! decides anything, and that they tried is counted and told. A bare yes is for the one question of that conversation, put
-//! last; where it may mean another thing, it is asked which. A code is the end of a question's id, which is of chance; a wrong
-//! one counts against every question that its author could have decided, and too many close it.
+//! Law: the owner decides everything. A sender who may command on a channel decides what was asked on that channel.
+//! Nobody else decides; their attempt is counted and reported. A bare yes answers the last question of its
+//! conversation. If it may mean another question, the gate asks which. A code is the end of a question's random id. A
+//! wrong code counts against every question that its author could have decided; too many wrong codes close the
+//! question.
 
 use maxim_bus::MessageId;
 use maxim_bus::Trust;
@@ -19,12 +20,13 @@ use serde::{Deserialize, Serialize};
 use super::region::{FearAgent, FearEvent, GateEntry, record_key};
 use maxim_region::{Hears, Pulse, Region};
 
-/// Questions that are listed to somebody who must say which, at most.
+/// Questions listed for a person who must say which one, at most.
 const LISTED: usize = 8;
-/// Wrong codes that close a question. A code has four letters of sixteen, so these hit it once in some 6 500 questions.
+/// Wrong codes that close a question. A code has four letters of sixteen, so ten tries hit it once in some 6 500
+/// questions.
 const GUESSES: u32 = 10;
 
-/// What became of an answer, for the counts.
+/// What happened to an answer, for the counts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum AnswerKind {
     Allowed,
@@ -51,17 +53,17 @@ impl AnswerCounts {
     }
 }
 
-/// Whether somebody decides about what was asked on `channel`.
+/// Whether the author may decide a question that was asked on `channel`.
 fn may_decide(answer: &AnswerApproval, trust: Trust, channel: &str) -> bool {
     match answer.trust.min(trust) {
         Trust::Owner => true,
         Trust::Listed => answer.channel == channel,
-        // The brain's own word is no person's.
+        // `Own`: the brain's own word isn't a person's word.
         Trust::Own | Trust::Sensor | Trust::Outside => false,
     }
 }
 
-/// As many letters as tell these apart.
+/// Gives each question a code with enough letters to differ from the others.
 fn told_apart(entries: Vec<GateEntry>) -> Vec<OpenQuestion> {
     let ids: Vec<MessageId> = entries.iter().map(|entry| entry.id).collect();
     let distinct = |letters: usize| {
@@ -80,7 +82,7 @@ fn told_apart(entries: Vec<GateEntry>) -> Vec<OpenQuestion> {
 }
 
 impl FearAgent {
-    /// Does what somebody who may has decided of an open question.
+    /// Carries out the decision of somebody who may decide this open question.
     fn decide(&self, mut entry: GateEntry, allow: bool, by: &str, pulse: &mut Pulse<'_, Self>) {
         let id = entry.id;
         self.answered(id, if allow { ApprovalEnd::Allowed } else { ApprovalEnd::Denied }, pulse);
@@ -98,14 +100,14 @@ impl FearAgent {
         }
     }
 
-    /// What is asked and hasn't expired, the oldest first.
+    /// Open questions that haven't expired, oldest first.
     fn open_questions(&self, pulse: &Pulse<'_, Self>) -> Vec<GateEntry> {
         let now = pulse.now();
         let open = self.asked.iter().filter(|(_, expires)| **expires > now);
         open.filter_map(|(id, _)| pulse.record::<GateEntry>(&record_key(*id))).collect()
     }
 
-    /// A code named nothing: each open question that its author could have decided is nearer to being closed.
+    /// A code named no question. It counts against each open question that its author could have decided.
     fn count_guess(&self, answer: &AnswerApproval, trust: Trust, pulse: &mut Pulse<'_, Self>) {
         let mut open = self.open_questions(pulse);
         open.retain(|entry| may_decide(answer, trust, &entry.intent.channel));
@@ -139,7 +141,7 @@ impl FearAgent {
         match theirs.len() {
             0 if is_somebodys => {
                 let (channel, sender) = (&answer.channel, &answer.sender);
-                tracing::warn!(channel, sender, "somebody who may not decide answered a question of the gate");
+                tracing::warn!(channel, sender, "somebody who may not decide tried to answer a question of the gate");
                 pulse.keep(FearEvent::Answered(AnswerKind::NotTheirs));
                 ConsentTaken::NotTheirs
             }
@@ -154,14 +156,14 @@ impl FearAgent {
                 let question = told_apart(vec![entry.clone()]).remove(0);
                 let by = format!("{} on {}", answer.sender, answer.channel);
                 let mut granted = None;
-                // What may have been done already is asked about each time.
+                // An action that may already be done is asked about each time.
                 if consent.agrees && consent.always && !entry.is_doubt() {
-                    // Who commands on this channel alone allows it for this channel alone.
+                    // A sender who commands on this channel only allows it for this channel only.
                     let is_owner = answer.trust.min(trust) >= Trust::Owner;
                     let channel = (!is_owner).then(|| entry.intent.channel.clone());
                     granted = Some(match self.give(&entry, &GrantReach::Call, (&by, channel), pulse) {
                         Ok(words) => format!("Allowed for good: {words}"),
-                        Err(why) => format!("Allowed this once only: {why}"),
+                        Err(why) => format!("Allowed only this once: {why}"),
                     });
                 }
                 self.decide(entry, consent.agrees, &by, pulse);
@@ -177,9 +179,12 @@ impl FearAgent {
 
 impl Hears<ApprovalDecided> for FearAgent {
     fn hear(&self, decided: &ApprovalDecided, pulse: &mut Pulse<'_, Self>) {
-        // It comes by the door alone, which gives it the owner's trust.
+        // Decisions come through the HTTP door, which gives them the owner's trust.
         if pulse.trust() < Trust::Owner {
-            tracing::warn!(by = decided.by, "a question of the gate was answered by someone who is not the owner");
+            tracing::warn!(
+                by = decided.by,
+                "someone who is not the owner tried to answer a question of the gate; refused"
+            );
             pulse.keep(FearEvent::Answered(AnswerKind::NotTheirs));
             return;
         }
@@ -193,7 +198,7 @@ impl Hears<ApprovalDecided> for FearAgent {
         let granted = wanted.map(|reach| self.give(&entry, reach, (&decided.by, None), pulse)).transpose();
         let granted = match granted {
             Ok(granted) => granted,
-            // Nothing is allowed in place of what was wanted: whoever wants it once says so.
+            // A failed "always" isn't turned into a single yes. A person who wants that says so.
             Err(why) => {
                 pulse.reply(DecisionTaken { approval, taken: false, refused: Some(why), granted: None });
                 return;

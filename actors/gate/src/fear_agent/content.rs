@@ -1,4 +1,4 @@
-//! What a text holds, apart from where it goes: encodings, credentials, database statements.
+//! What a text holds, apart from its destination: encodings, credentials, database statements.
 
 use super::verdict::{Findings, rules};
 use maxim_tools::places::percent::percent_decoded;
@@ -16,7 +16,7 @@ pub(super) fn path_spellings(path: &str) -> Vec<String> {
     spellings
 }
 
-/// Base64 (either alphabet), ignoring what is not of it. `None` when the result is not text.
+/// Base64 (either alphabet); other characters are skipped. `None` if the result isn't text.
 pub(super) fn base64_decoded(text: &str) -> Option<String> {
     let mut out = Vec::new();
     let (mut bits, mut held) = (0u32, 0);
@@ -41,7 +41,7 @@ pub(super) fn base64_decoded(text: &str) -> Option<String> {
     String::from_utf8(out).ok().filter(|text| !text.contains('\0'))
 }
 
-/// Hex digits, ignoring white space and `\x`. `None` when the result is not text.
+/// Hex digits; white space and `\x` are skipped. `None` if the result isn't text.
 pub(super) fn hex_decoded(text: &str) -> Option<String> {
     let digits: Vec<u32> = text.replace("\\x", "").replace("0x", "").chars().filter_map(|c| c.to_digit(16)).collect();
     let bytes = digits.chunks_exact(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect();
@@ -84,7 +84,7 @@ pub(super) fn unescaped(text: &str) -> String {
     out
 }
 
-/// Whether a text carries a credential itself (a private key, a token of a known shape).
+/// Whether a text itself holds a credential (a private key, a token of a known shape).
 pub(super) fn holds_credential(text: &str) -> bool {
     if text.contains("PRIVATE KEY-----") || text.contains("PGP PRIVATE KEY") {
         return true;
@@ -115,7 +115,7 @@ pub(super) fn holds_credential(text: &str) -> bool {
     })
 }
 
-/// Database statements, by their first words. Reading is free; what loses rows or structure is asked.
+/// Database statements, by their first words. Reading passes. A loss of rows or structure is asked about.
 pub(super) fn judge_sql(findings: &mut Findings, text: &str) {
     for statement in text.split(';') {
         let upper = statement.to_uppercase();

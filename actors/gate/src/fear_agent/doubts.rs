@@ -1,7 +1,8 @@
-//! What may have happened already, as nobody knows, and isn't repeated by itself: a person says whether it is done again.
+//! Actions that may already have happened. They aren't repeated automatically: a person decides.
 //!
-//! Law: it is always asked, whatever is allowed for good and whatever a model finds; it waits for days, since whoever knows
-//! need not be there when the brain comes back. A no, or no answer, leaves it as it is, and teaches nothing of such actions.
+//! Law: a person is always asked, despite grants and a model's review. The question stays open for days, because the
+//! person who knows may be away when the brain comes back. A no or a missing answer leaves it as it is, and teaches
+//! nothing about such actions.
 
 use jiff::SignedDuration;
 use maxim_bus::clock::Reckoned;
@@ -13,10 +14,9 @@ use super::region::{FearAgent, GateEntry, GateStatus};
 use crate::cleared_intent::Terms;
 use maxim_region::{Gather, Hears, Pulse};
 
-/// How long it waits for an answer.
+/// How long the question stays open.
 const WAITS: SignedDuration = SignedDuration::from_hours(7 * 24);
-const REASON: &str =
-    "it may have been done already, what became of it is not known; a yes does it again, a no leaves it";
+const REASON: &str = "it may already be done, and its outcome is not known; a yes does it again, a no leaves it";
 
 impl GateEntry {
     pub(super) fn is_doubt(&self) -> bool {
@@ -27,7 +27,7 @@ impl GateEntry {
 impl Hears<OutcomeDoubted> for FearAgent {
     fn hear(&self, doubted: &OutcomeDoubted, pulse: &mut Pulse<'_, Self>) {
         let started = &doubted.started;
-        // What nobody wants, nobody is asked about.
+        // No person asked for it, so no person is asked about it.
         if started.intent.unasked {
             return;
         }

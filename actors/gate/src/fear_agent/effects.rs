@@ -11,7 +11,7 @@ use super::verdict::rules;
 /// Parameters that name the folder in which something runs.
 const WORKPLACES: [&str; 3] = ["cwd", "workdir", "working_directory"];
 
-/// How a path came to be named: the agent's own file tools are held to the working folder more strictly than a shell.
+/// Who named a path. The agent's own file tools are held to the working folder more strictly than a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Shell,
@@ -23,7 +23,7 @@ impl Walker<'_> {
         paths::place(self.setting, &self.cwd, raw)
     }
 
-    /// Returns whether a secret would be read.
+    /// Returns whether it would read a secret.
     pub(super) fn read(&mut self, raw: &str, by: By) -> bool {
         if raw.is_empty() || raw == "-" || self.network_device(raw) {
             return false;
@@ -47,7 +47,7 @@ impl Walker<'_> {
                 self.findings.ask(rules::DEVICE, format!("{} is a raw device", place.path));
                 false
             }
-            // One rule for a path, whoever reads it. Where the mode's walls refuse it, no yes is asked for.
+            // One rule for a path, for every reader. If the mode's walls refuse it, nobody is asked.
             Kind::Startup | Kind::Accounts
                 if place.path != "/etc/hosts" && (place.kind == Kind::Accounts || !is_system(&place.path)) =>
             {
@@ -62,7 +62,7 @@ impl Walker<'_> {
                     self.findings.block(rules::PASSIVE, format!("{} is outside of the passive sandbox", place.path));
                 } else if outside && by == By::FileTool && place.zone != Zone::Unknown {
                     let reason = format!("{} is outside of the working folder", place.path);
-                    // A folder to work in is one to write in.
+                    // A working folder must be writable.
                     let is_workplace = self.findings.parameter().is_some_and(|key| WORKPLACES.contains(&key));
                     let reach = match is_workplace {
                         true => Touch::Write { path: place.path },
@@ -160,7 +160,7 @@ impl Walker<'_> {
         } else if kind == Kind::Secret || kind == Kind::MaybeSecret {
             self.findings.ask(rules::DELETE_WORK, format!("{path} may hold a credential that exists nowhere else"));
         } else if kinds::is_regenerable(below) {
-            // A build makes it anew.
+            // A build can make it again.
         } else if below.contains(['*', '?', '[']) || raw.contains(UNKNOWN) {
             self.findings.ask(rules::DELETE_WORK, format!("{path} stands for files that may hold uncommitted work"));
         } else if recursive {
@@ -175,7 +175,7 @@ impl Walker<'_> {
         self.findings.ask(rules::RUN_FILE, format!("{} would be executed", place.path));
     }
 
-    /// Code or settings out of a file, which run within a program.
+    /// A program loads code or settings from a file and runs them.
     pub(super) fn loads(&mut self, program: &str, raw: &str) {
         if matches!(raw, "" | "/dev/null" | "NONE" | "NORC" | "DEFAULTS") {
             return;
@@ -184,7 +184,7 @@ impl Walker<'_> {
         self.findings.ask(rules::RUN_FILE, format!("{program} would run {}", raw.replace(UNKNOWN, "…")));
     }
 
-    /// A file that is written, or a command that is given what would be written to it.
+    /// A file that is written, or a command that receives what would be written.
     pub(super) fn tape(&mut self, raw: &str) {
         let raw = raw.trim();
         match raw.strip_prefix(['|', '!']).or_else(|| raw.strip_prefix("%pipe%")) {
@@ -196,7 +196,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A URL that a program of the shell reads.
+    /// A URL that a shell program reads.
     pub(super) fn fetch(&mut self, raw: &str) {
         match urls::reach(&raw.replace(UNKNOWN, "x")) {
             Reach::Metadata(host) => {
@@ -247,7 +247,7 @@ impl Walker<'_> {
     }
 }
 
-/// Start-up files of the system are the same everywhere; those of a person tell about the person.
+/// The system's start-up files are the same everywhere; a person's tell about the person.
 fn is_system(path: &str) -> bool {
     ["/etc/", "/usr/", "/lib/"].iter().any(|folder| path.starts_with(folder))
 }

@@ -1,4 +1,4 @@
-//! Output that never ends, or is as long as the disk, which a file must not take in.
+//! Output that never ends or would fill the disk, written to a file.
 
 use brush_parser::ast::{IoFileRedirectKind as Kind, IoFileRedirectTarget as Target, IoRedirect};
 
@@ -6,13 +6,13 @@ use super::options::Parsed;
 use super::shell::{Call, Walker};
 use super::verdict::rules;
 
-/// What a file of such a size is: larger than what a disk has left.
+/// Sizes from this number of gigabytes on are taken to exceed the free disk.
 const MANY_GIGABYTES: u64 = 50;
 
-/// Programs that give out all that they read.
+/// Programs that output all that they read.
 const PASSES: &str = "cat tac tr nl pv tee base64 base32 fold rev gzip xz bzip2 zstd lz4 openssl sponge dd";
 
-/// Options that end the output early, whatever the input is.
+/// Options that end the output early for any input.
 const CUTS: &[&str] = &["c", "n", "l", "N", "m", "q", "bytes", "lines", "max-count"];
 
 pub(super) fn is_endless(path: &str) -> bool {
@@ -33,14 +33,14 @@ pub(super) fn fills_disk(size: &str) -> bool {
     }
 }
 
-/// Whether this program's own output has no end.
+/// Whether this program's own output never ends.
 pub(super) fn gives_endless(call: &Call, parsed: &Parsed) -> bool {
     let from_files = parsed.operands.iter().any(|path| is_endless(path));
     match call.name.as_str() {
         "yes" => true,
         "head" => {
             let size = parsed.value(&["c", "n"]);
-            // `head -c -5` gives all but the last five bytes.
+            // `head -c -5` outputs all but the last five bytes.
             (from_files || call.stdin.endless) && size.is_some_and(|size| size.starts_with('-') || fills_disk(size))
         }
         "dd" => {
@@ -48,7 +48,7 @@ pub(super) fn gives_endless(call: &Call, parsed: &Parsed) -> bool {
             let from = call.args.iter().any(|arg| arg.strip_prefix("if=").is_some_and(is_endless));
             (from || call.stdin.endless) && !counted
         }
-        // The operands of these are no files.
+        // These programs' operands aren't input files.
         "tr" | "tee" | "sponge" => call.stdin.endless,
         name => {
             PASSES.split(' ').any(|passes| passes == name)
@@ -58,7 +58,7 @@ pub(super) fn gives_endless(call: &Call, parsed: &Parsed) -> bool {
     }
 }
 
-/// Whether what is written to the standard output goes into a file.
+/// Whether the standard output is written to a file.
 pub(super) fn into_file<'a>(mut redirects: impl Iterator<Item = &'a IoRedirect>) -> bool {
     redirects.any(|redirect| match redirect {
         IoRedirect::File(_, Kind::Write | Kind::Append | Kind::Clobber, Target::Filename(word)) => {

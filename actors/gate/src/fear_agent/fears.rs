@@ -1,7 +1,7 @@
-//! What is feared, told to a person, who can pin it or forgive it.
+//! Fears, listed for a person, who can pin or forgive them.
 //!
-//! Law: what is pinned is asked about whatever experience says, until it is forgiven. What is forgiven is tried again at
-//! once, and what was learned of it stays: the next bad outcome brings the fear back. Only the owner changes fears.
+//! Law: a pinned tool is asked about, whatever experience says, until it is forgiven. A forgiven tool is tried again at
+//! once. What was learned stays, so the next bad outcome brings the fear back. Only the owner changes fears.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use maxim_region::{Hears, Pulse};
 /// The rule by which a pinned tool is asked about.
 pub(super) const PINNED: &str = "fear.pinned";
 
-/// A person's word on a fear.
+/// A person's change to a fear.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FearChange {
     tool: String,
@@ -48,7 +48,7 @@ impl FearAgent {
         match wish {
             _ if trust < Trust::Owner => Some("only the owner changes what is feared".into()),
             FearWish::Pin if tool == RESPOND => {
-                Some(format!("{RESPOND} can't be pinned: the question itself could not be put"))
+                Some(format!("{RESPOND} can't be pinned: without it the gate could not ask"))
             }
             FearWish::Forgive if !self.hurtful.contains(tool) && !self.pinned.contains(tool) => {
                 Some(format!("{tool:?} is not feared; `maxim fear list` shows what is"))
@@ -69,7 +69,7 @@ impl FearAgent {
     }
 }
 
-/// Whether a kind that was allowed for good is of this tool: `tool/rule` or `tool@digest/rule`.
+/// Whether a standing permission is for this tool: `tool/rule` or `tool@digest/rule`.
 fn is_of(kind: &str, tool: &str) -> bool {
     kind.strip_prefix(tool).is_some_and(|rest| rest.starts_with(['/', '@']))
 }
@@ -79,7 +79,7 @@ impl Hears<SurveyFears> for FearAgent {
         let refused = survey.change.as_ref().and_then(|change| self.refused(change, pulse.trust()));
         let mut fears = self.fears(pulse);
         if let (Some((tool, wish)), None) = (&survey.change, &refused) {
-            tracing::info!(tool, ?wish, by = survey.by, "a person changes what is feared");
+            tracing::info!(tool, ?wish, by = survey.by, "a person changed a fear");
             match (wish, fears.iter_mut().find(|fear| &fear.tool == tool)) {
                 (FearWish::Forgive, _) => fears.retain(|fear| &fear.tool != tool),
                 (FearWish::Pin, Some(fear)) => fear.pinned = true,

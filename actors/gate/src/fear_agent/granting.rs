@@ -1,7 +1,7 @@
-//! Giving grants, passing by them, and taking them back.
+//! Giving, using and revoking grants.
 //!
-//! Law: what an "always" would cover is put into words with the question; what is given is exactly that. A grant that is taken
-//! back holds nothing that wasn't begun.
+//! Law: the question states what an "always" would cover, and the grant covers exactly that. When a grant is revoked,
+//! calls that passed by it and have not begun are refused.
 
 use std::collections::BTreeSet;
 
@@ -20,26 +20,26 @@ use super::shape::Shape;
 use super::{Setting, ToolCall};
 use maxim_region::{Hears, Pulse};
 
-/// Letters of a grant's id.
+/// Letters of a grant id.
 const LETTERS: usize = 8;
-/// Reasons that are told in a question, at most.
+/// Reasons shown in a question, at most.
 const TOLD: usize = 6;
 
-/// One reason for asking, as it is kept with a question.
+/// One reason for asking, as it is stored with a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     pub rule: String,
     pub reason: String,
-    /// The simple command that it is about.
+    /// The simple command concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The parameter that it is about; none where it is about the call as a whole.
+    /// The parameter concerned; `None` if it concerns the whole call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
 }
 
 impl Asked {
-    /// About the call as a whole.
+    /// Concerns the whole call.
     pub(super) fn of_all(rule: &str, reason: &str) -> Self {
         Self { rule: rule.into(), reason: reason.into(), command: None, parameter: None }
     }
@@ -66,7 +66,7 @@ pub(super) fn told(asks: &[Asked]) -> String {
     format!("{}{more}", reasons.join("; and "))
 }
 
-/// A grant for what runs code holds only while the programs of the folder are the same.
+/// A grant for a call that runs code is possible only if the code can be fingerprinted.
 fn can_be_fixed(entry: &GateEntry) -> Result<(), String> {
     if entry.files.allows_always() {
         return Ok(());
@@ -82,7 +82,7 @@ fn reasons_of(asks: &[Asked]) -> Reasons {
 }
 
 impl FearSettings {
-    /// The tool as grants name it: a server's with the digest of what the server says of it now.
+    /// The tool as grants name it. A server's tool carries the digest of its present description.
     fn granted_tool(&self, tool: &str) -> String {
         match self.offers.get(tool) {
             Some(digest) => format!("{tool}@{digest}"),
@@ -101,7 +101,7 @@ impl FearSettings {
 }
 
 impl FearAgent {
-    /// The grants that together answer all of these reasons; none where one is left.
+    /// The grants that together answer all these reasons; `None` if a reason is left.
     fn covering(&self, shape: &Shape, rules: &BTreeSet<String>, channel: &str) -> Option<Vec<String>> {
         if rules.is_empty() {
             return None;
@@ -116,7 +116,7 @@ impl FearAgent {
         Some(used.into_iter().collect())
     }
 
-    /// Whether a call passes by grants that the owner gave, whoever asks for it.
+    /// Whether a call passes by the owner's grants, no matter who asks for it.
     pub(super) fn is_granted(
         &self,
         call: ToolCall<'_>,
@@ -128,8 +128,8 @@ impl FearAgent {
         self.covering(&settings.shape(call, setting), &rules, "").is_some()
     }
 
-    /// The fingerprints of the grants by which all that is asked of it is allowed for good; none where something is left.
-    /// The grants are noted with it.
+    /// The fingerprints of the grants that answer everything asked about the call; `None` if something is left. The
+    /// entry records the grants.
     pub(super) fn passes_by_grants(&self, entry: &mut GateEntry, pulse: &Pulse<'_, Self>) -> Option<Vec<Fixed>> {
         let rules: BTreeSet<String> = entry.asks.iter().map(|ask| ask.rule.clone()).collect();
         let shape = pulse.settings().shape_of(entry);
@@ -144,7 +144,7 @@ impl FearAgent {
         Some(files)
     }
 
-    /// A call goes on by these grants.
+    /// The call goes on by these grants.
     pub(super) fn note_uses(&self, grants: &[String], pulse: &mut Pulse<'_, Self>) {
         let at = pulse.now();
         for id in grants {
@@ -152,7 +152,7 @@ impl FearAgent {
         }
     }
 
-    /// Puts into words what an "always" to this question would cover.
+    /// States in words what an "always" to this question would cover.
     pub(super) fn offer(&self, entry: &mut GateEntry, settings: &FearSettings) {
         if entry.asks.is_empty() {
             entry.asks = vec![Asked::of_all(&entry.rule, &entry.reason)];
@@ -172,14 +172,14 @@ impl FearAgent {
             return Ok(());
         }
         Err(format!(
-            "{MOST} grants are held, and no more can be; take one back: maxim approvals grants, maxim approvals revoke ID"
+            "there are {MOST} grants, and no more fit; revoke one: maxim approvals grants, maxim approvals revoke ID"
         ))
     }
 
-    /// Allows for good what a question was about. What it covers, in words.
+    /// Grants what a question was about. Returns its coverage in words.
     ///
     /// # Errors
-    /// It can't be granted so.
+    /// It can't be granted in this form.
     pub(super) fn give(
         &self,
         entry: &GateEntry,
@@ -235,7 +235,7 @@ impl FearAgent {
         self.grants.remove(id);
     }
 
-    /// What passed by a grant and hasn't begun isn't begun any more.
+    /// Calls that passed by the grant and have not begun are refused.
     fn withdraw(&self, id: &str, by: &str, pulse: &mut Pulse<'_, Self>) {
         let waiting = self.cleared_intents().chain(self.predicting.keys().copied()).chain(self.reviews.intents());
         let waiting = waiting.chain(self.waits.keys().copied());
@@ -243,7 +243,7 @@ impl FearAgent {
         for intent in waiting {
             let entry = pulse.record::<GateEntry>(&record_key(intent));
             if entry.is_some_and(|entry| entry.grants.iter().any(|used| used == id)) {
-                let reason = format!("{by} took back the grant {id} before it began");
+                let reason = format!("{by} revoked the grant {id} before it began");
                 self.refuse(intent, Refusal::Denied, "grant.revoked", &reason, pulse);
             }
         }
@@ -257,13 +257,13 @@ impl Hears<SurveyGrants> for FearAgent {
         let refused = survey.revoke.as_ref().and_then(|id| {
             let is_known = self.grants.contains_key(id);
             match pulse.trust() {
-                trust if trust < Trust::Owner => Some("only the owner takes back what is allowed for good".to_owned()),
+                trust if trust < Trust::Owner => Some("only the owner may revoke a grant".to_owned()),
                 _ if !is_known => Some(format!("there is no grant {id:?}")),
                 _ => None,
             }
         });
         if let (Some(id), None) = (&survey.revoke, &refused) {
-            tracing::info!(id, by = survey.by, "a person takes back what was allowed for good");
+            tracing::info!(id, by = survey.by, "a person revoked a grant");
             self.withdraw(id, &survey.by, pulse);
             pulse.keep(FearEvent::Revoked { id: id.clone() });
             grants.retain(|grant| &grant.id != id);

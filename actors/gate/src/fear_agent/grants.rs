@@ -1,8 +1,8 @@
-//! Grants: what a person allowed for good, by exactly what it covers.
+//! Grants: what a person allowed for good, and exactly what each covers.
 //!
-//! Law: a grant names one tool, one folder, one call or one form of a simple command, and the reasons for asking that it
-//! answers. A call passes by grants only where every reason for asking about it is answered by one that fits the whole call.
-//! Whoever commands on one channel alone gives grants for that channel alone. Nothing wider is ever derived from a grant.
+//! Law: a grant names one tool, one folder, one call or one form of a simple command, and the reasons for asking that
+//! it answers. A call passes by grants only if each reason for asking is answered by a grant that fits the whole call.
+//! A sender who commands on one channel only gives grants for that channel only. Nothing wider is derived from a grant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ use sha2::{Digest, Sha256};
 use super::shape::{Shape, What, has_form, lies_in, pattern_words, program_of};
 use super::tables::{self, Reach};
 
-/// Grants that can be held. Another is refused until one is taken back.
+/// Grants at the same time, at most. A further one is refused until one is revoked.
 pub(super) const MOST: usize = 1024;
-/// Letters of a text in the words for a grant.
+/// Characters of a text that a grant's description shows.
 const SHOWN: usize = 400;
 
-/// Reasons for asking of which no grant can say what it would cover: what runs isn't in the words of the call.
+/// No grant can answer these reasons: the words of the call don't say what runs.
 const NOT_NAMED: &[&str] = &[
     "obfuscate.computed-command",
     "obfuscate.decoded-code",
@@ -37,10 +37,10 @@ const NOT_NAMED: &[&str] = &[
 pub struct Grant {
     pub(super) given: Timestamp,
     pub(super) by: String,
-    /// It holds for what was asked for on this channel; none for whatever the owner allowed.
+    /// Holds only for calls asked for on this channel; `None`: for calls from any channel (the owner's grant).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<String>,
-    /// The tool; a server's with the digest of what the server says of it, `tool@digest`.
+    /// The tool. A server's tool carries the digest of its description: `tool@digest`.
     pub(super) tool: String,
     pub(super) folder: PathBuf,
     /// The reasons for asking that it answers.
@@ -50,26 +50,26 @@ pub struct Grant {
     pub(super) used: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) last_used: Option<Timestamp>,
-    /// What would run, as it was when it was given. A change is asked about.
+    /// Fingerprint of what would run, taken when it was given. A change is asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) files: Option<Fixed>,
 }
 
-/// What of a tool in a folder.
+/// What a grant covers of a tool in a folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// One simple command, word by word.
     Command { words: Vec<String> },
-    /// A text for the shell, letter by letter: its SHA-256, and as much of it as is shown.
+    /// A text for the shell, letter by letter: its SHA-256 and the part that is shown.
     Text { digest: String, shown: String },
-    /// Parameters with their values: the SHA-256 of these, and those that may have other values.
+    /// Parameters: the SHA-256 of the fixed ones with their values, and the names of those that may differ.
     Parameters { names: BTreeSet<String>, free: BTreeSet<String>, digest: String, shown: String },
-    /// A simple command of one program, whatever its arguments.
+    /// A simple command of one program with any arguments.
     Program { program: String },
     /// A simple command of this form.
     Pattern { words: Vec<String> },
-    /// Whatever the parameters.
+    /// Any parameters.
     Tool,
 }
 
@@ -77,7 +77,7 @@ fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// JSON with members in the order of their names, so that equal values are equal texts.
+/// JSON with members sorted by name, so equal values give equal texts.
 fn canonical(value: &Json) -> String {
     match value {
         Json::Object(fields) => {
@@ -104,7 +104,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Why no grant can answer these reasons; none where one can.
+/// Why no grant can answer these reasons; `None` if one can.
 pub(super) fn objection(shape: &Shape, rules: &BTreeSet<String>) -> Option<String> {
     let unnamed = rules.iter().find(|rule| NOT_NAMED.contains(&rule.as_str()));
     if unnamed.is_some() {
@@ -113,7 +113,7 @@ pub(super) fn objection(shape: &Shape, rules: &BTreeSet<String>) -> Option<Strin
     shape.objection().map(str::to_owned)
 }
 
-/// The reasons for asking, and the parameters that they are about: none where one is about the call as a whole.
+/// The reasons for asking and the parameters concerned; `None` if a reason concerns the whole call.
 pub(super) struct Reasons {
     pub rules: BTreeSet<String>,
     pub parameters: Option<BTreeSet<String>>,
@@ -123,7 +123,7 @@ impl Scope {
     /// What a grant of this reach would cover.
     ///
     /// # Errors
-    /// Nothing can be granted so.
+    /// No such grant is possible.
     pub(super) fn of(reach: &GrantReach, shape: &Shape, reasons: &Reasons) -> Result<Self, String> {
         if let Some(why) = objection(shape, &reasons.rules) {
             return Err(why);
@@ -141,7 +141,7 @@ impl Scope {
             }
             (GrantReach::Pattern(pattern), What::Simple(words)) => Self::of_pattern(pattern, words),
             (GrantReach::AnyArguments | GrantReach::Pattern(_), What::Text(_)) => {
-                Err("it is more than one simple command; such a yes is for one alone".into())
+                Err("it isn't one simple command; such a yes covers only one".into())
             }
             (GrantReach::Pattern(_), What::Parameters(_)) => {
                 Err(format!("{} takes no command, so there is no pattern for it", shape.tool))
@@ -150,7 +150,7 @@ impl Scope {
     }
 
     fn of_parameters(fields: &Map<String, Json>, reasons: &Reasons) -> Self {
-        // Whatever else is given is part of the call.
+        // All other parameters are a fixed part of the call.
         let is_bound = |name: &String| match &reasons.parameters {
             Some(about) => about.contains(name) || !FREE.contains(&name.as_str()),
             None => true,
@@ -208,7 +208,7 @@ impl Scope {
             (Self::Program { program }, What::Simple(called)) => called.first() == Some(program),
             (Self::Pattern { words }, What::Simple(called)) => has_form(called, words),
             (Self::Parameters { names, free, digest: known, .. }, What::Parameters(fields)) => {
-                // A parameter that the grant doesn't know is another call.
+                // A parameter that the grant doesn't know makes it another call.
                 let is_known = |name: &String| names.contains(name) || free.contains(name);
                 fields.keys().all(is_known) && *known == digest(&canonical(&of_names(fields, names)))
             }
@@ -218,11 +218,11 @@ impl Scope {
     }
 }
 
-/// Parameters that may differ where nobody asked about them.
+/// Parameters that may differ if no reason concerns them.
 const FREE: [&str; 6] = ["content", "contents", "text", "new_string", "old_string", "message"];
 
 impl Grant {
-    /// Whether it fits a call that was asked for on this channel.
+    /// Whether it fits a call asked for on this channel.
     pub(super) fn fits(&self, shape: &Shape, channel: &str) -> bool {
         self.tool == shape.tool
             && self.folder == shape.folder
@@ -230,7 +230,7 @@ impl Grant {
             && self.scope.covers(shape)
     }
 
-    /// What it covers.
+    /// What it covers, in words.
     pub(super) fn words(&self) -> String {
         let rules: Vec<&str> = self.rules.iter().map(String::as_str).collect();
         let channel = self.channel.as_ref().map_or_else(String::new, |channel| format!(", asked for on {channel}"));
@@ -281,7 +281,7 @@ pub(super) fn covered(scope: &Scope, tool: &str, folder: &std::path::Path) -> St
     }
 }
 
-/// A word as it would be typed.
+/// A word as one would type it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! The learned layer: what went wrong before is asked about, and forgiven with time.
+//! The learned layer: a call of a kind that went wrong before is asked about. With time this is forgiven.
 
 use jiff::SignedDuration;
 use maxim_bus::clock::Reckoned;
@@ -12,11 +12,11 @@ use super::granting::Asked;
 use super::region::{FearAgent, FearEvent, GateEntry, GateStatus, record_key};
 use maxim_region::{Gather, Hears, Pulse};
 
-/// How long experience is asked; without an answer the deterministic verdict stands.
+/// How long experience may take to answer. Without an answer the deterministic verdict stands.
 const PREDICTION: SignedDuration = SignedDuration::from_millis(500);
 
 impl FearAgent {
-    /// Experience is asked about what hurt before; the rest is clear.
+    /// Experience is asked only about tools that hurt before. Other calls are cleared.
     pub(super) fn consult(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         if self.pinned.contains(&entry.intent.tool) && pulse.settings().fearless.is_none() {
             entry.rule = PINNED.into();
@@ -55,7 +55,7 @@ impl FearAgent {
         }
     }
 
-    /// Both have said what they know, or the time is over.
+    /// Both have answered, or the time is over.
     pub(super) fn weigh(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         let Some(predicted) = entry.predicted.clone() else { return self.clear(entry, pulse) };
         let settings = pulse.settings();
@@ -93,7 +93,7 @@ impl FearAgent {
         let noted = entry.grants.len();
         if let Some(files) = self.passes_by_grants(&mut entry, pulse) {
             self.note_uses(&entry.grants[noted..], pulse);
-            // It is one reason, so one grant.
+            // It is one reason, so one grant answers it.
             entry.files.fixed = files.into_iter().next().or(entry.files.fixed);
             self.clear_if_unchanged(entry, pulse);
         } else {
@@ -101,8 +101,8 @@ impl FearAgent {
         }
     }
 
-    /// The share of a learned fear's confidence that time has left, 0 to 1: 2^(−age / half-life). What is forgiven is
-    /// tried again, and a failure then renews the fear at once.
+    /// The share of a learned fear's confidence that is left, 0 to 1: 2^(−age / half-life). A forgiven tool is tried
+    /// again; a failure then renews the fear at once.
     pub(super) fn unforgiven(&self, tool: &str, pulse: &Pulse<'_, Self>) -> f64 {
         let settings = pulse.settings();
         match self.hurt_at.get(tool).filter(|_| !settings.irreversible.contains(tool)) {
@@ -139,8 +139,8 @@ impl Hears<PredictionErrorSensed> for FearAgent {
 }
 
 impl Hears<HurtRecalled> for FearAgent {
-    /// What was feared elsewhere is asked about here, and forgiven from then on. With the last episode that a person has
-    /// forgotten goes the fear that it taught; what a person pinned stays.
+    /// What was feared elsewhere is asked about here, and forgiven with time from then on. When a person has the last
+    /// episode forgotten, the fear that it taught goes too. A pinned fear stays.
     fn hear(&self, recalled: &HurtRecalled, pulse: &mut Pulse<'_, Self>) {
         let HurtRecalled { tool, at, forgotten } = recalled;
         if *forgotten {

@@ -1,10 +1,18 @@
-//! Is it safe. The amygdala's fast path: a tool call is judged before anything can carry it out.
+//! Is it safe? The amygdala's fast path: the gate judges a tool call before anything can carry it out.
 //!
-//! This is the deterministic layer, a pure function of the call and the setting (and of the links and files that the paths pass on
-//! the way). Its law: what reads and works inside of the working folder is free; what loses work, runs code, installs, or changes
-//! another machine is asked; what reads a secret, writes or deletes outside, stays behind, reaches an internal address with the
-//! agent's own tool, or opens a back door is blocked, and so is, in every mode, what would
-//! change the agent's own configuration or data; what can't be read or isn't known is asked, never passed.
+//! This is the deterministic layer. It is a pure function of the call, the setting, and the links and files on the
+//! call's paths. Its law:
+//! - Reading and working inside the working folder passes.
+//! - What loses work, runs code, installs, or changes another machine is asked about.
+//! - What reads a known secret is blocked.
+//! - What writes or deletes outside the working folder is blocked; in a temporary folder it is asked about.
+//! - What writes a start-up file or sets up a repeating command is blocked.
+//! - A connection to an internal address by the agent's own tool, and a back door, are blocked.
+//! - What would change the agent's own configuration or data is blocked in every mode.
+//! - What can't be read or isn't known is asked about.
+//!
+//! This is active mode. Passive mode blocks instead of asking. Singularity mode drops the questions about files, code
+//! and the network, and the blocks about files; the agent's own files stay protected.
 //!
 //! ```text
 //! judge ─ tool (parameters) ─┬─ shell (parsed program) ─ words (expansion) ─ programs (tables by family)
@@ -14,7 +22,7 @@
 //!                    paths (where)   kinds (what)   globs (what else)   own (the agent's own?)   urls (public?)   content (encodings, credentials)
 //! ```
 //!
-//! It remembers nothing. If it is down nothing can be executed, because nothing else makes a cleared intent.
+//! It remembers nothing. If it is down, nothing can be executed, because nothing else makes a cleared intent.
 
 mod admission;
 mod asks;

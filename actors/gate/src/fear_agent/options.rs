@@ -1,16 +1,17 @@
-//! Command-line options by a compact table, because what an option's value does matters more than its name.
+//! Command-line options in a compact table. The effect of an option's value matters more than its name.
 //!
-//! A table is words separated by spaces: `o,output=W k,key=V f,force`. The names of one option are joined by commas; after
-//! `=` stands what its value is: `V` text, `R` a file that is read, `W` a file or folder that is written, `X` a command line that
-//! is run, `U` a URL, `P` the file of a pattern or program, `L` code or settings that run out of a file, `l` the same where it
-//! is a path, `T` a file or a command after `|`, `C` a file unless it holds `=`; other letters are for the program's own judge.
-//! Two letters are two values. Without `=` the option takes no value. A table that begins with `!` has long names after a single dash (`-name x`), as find, gcc and terraform do; one that begins with `^` ends options
-//! at the first operand, as wrappers do.
+//! A table is words separated by spaces: `o,output=W k,key=V f,force`. The names of one option are joined by commas.
+//! After `=` stands the role of its value: `V` text, `R` a file that is read, `W` a file or folder that is written, `X`
+//! a command line that is run, `U` a URL, `P` the file of a pattern or program, `L` a file of code or settings that
+//! run, `l` the same if it is a path, `T` a file or a command after `|`, `C` a file unless it holds `=`. Other letters
+//! are for the program's own judge. Two letters are two values. Without `=` the option takes no value. A table that
+//! starts with `!` has long names after a single dash (`-name x`), as in find, gcc and terraform. A table that starts
+//! with `^` ends options at the first operand, as wrappers do.
 
 /// Options and operands of one call.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
-    /// Name as in the table's first spelling when known, else as written; value; role of the value.
+    /// Name (the table's first spelling if known, else as written), value, role of the value.
     pub options: Vec<(String, Option<String>, char)>,
     pub operands: Vec<String>,
 }
@@ -35,7 +36,7 @@ impl Parsed {
     }
 }
 
-/// An entry of a table: its first spelling, and the roles of its values; most options have one at most.
+/// An entry of a table: its first spelling and the roles of its values. Most options have at most one value.
 type Entry<'a> = (&'a str, Option<&'a str>);
 
 /// The entry of the table for `name`: its first spelling and the role of its value.
@@ -53,8 +54,8 @@ fn entry<'a>(table: &'a str, name: &str, abbreviated: bool) -> Option<Entry<'a>>
     found.map(|(names, role)| (names.split(',').next().unwrap_or(names), role))
 }
 
-/// A program's own table with what the data file adds to it. What is in both goes by the name of the first and the values of the
-/// second, because the first's name is what the program is judged by.
+/// A program's own table and the data file's additions. For an option in both, the first gives the name and the second
+/// the values. The program is judged by the first's name.
 #[derive(Clone, Copy)]
 struct Tables<'a> {
     own: &'a str,
@@ -70,7 +71,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// A long name behind one dash.
+    /// A long name after one dash.
     fn dashed(self, name: &str) -> Option<Entry<'a>> {
         let (canonical, roles) = entry(self.added, &format!("-{name}"), false)?;
         Some((canonical.trim_start_matches('-'), roles))
@@ -81,7 +82,7 @@ pub(super) fn parse(table: &str, args: &[String]) -> Parsed {
     parse_with(table, "", args)
 }
 
-/// `added`: what the data file says of the program, in the same form.
+/// `added`: the data file's entries for the program, in the same form.
 pub(super) fn parse_with(table: &str, added: &str, args: &[String]) -> Parsed {
     let prefix = table.len() - table.trim_start_matches(['!', '^']).len();
     let (prefix, own) = table.split_at(prefix);
@@ -127,7 +128,8 @@ pub(super) fn parse_with(table: &str, added: &str, args: &[String]) -> Parsed {
     parsed
 }
 
-/// Notes an option with as many values as it has roles, the first of which may be attached. Returns the index of the next argument.
+/// Records an option with one value for each role; the first value may be attached. Returns the index of the next
+/// argument.
 fn take(
     canonical: &str,
     roles: Option<&str>,

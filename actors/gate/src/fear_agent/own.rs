@@ -1,4 +1,4 @@
-//! What the gate says of a change to the agent's own configuration and data, which none of its tools may change.
+//! The gate's answer to a change of the agent's own configuration or data. No tool may change these.
 
 use super::paths::UNKNOWN;
 use super::shell::Walker;
@@ -6,12 +6,12 @@ use super::verdict::rules;
 use maxim_tools::places::own::Own;
 
 impl Walker<'_> {
-    /// What only the agent itself reads.
+    /// Data that only the agent itself reads, or that may be such data.
     pub(super) fn is_own_data(&self, own: Own) -> bool {
         matches!(own, Own::Data | Own::Perhaps)
     }
 
-    /// True when a change of this place is settled by whose it is.
+    /// True if the place is the agent's own, so that the change is already decided.
     pub(super) fn guards_change(&mut self, path: &str, own: Own) -> bool {
         match own {
             Own::Apart | Own::Above => {}
@@ -20,46 +20,46 @@ impl Walker<'_> {
                 .ask(rules::OWN_FILES, format!("{path} may be the agent's own configuration or data when it runs")),
             Own::Configuration => self.findings.block(
                 rules::OWN_FILES,
-                format!("{path} is the agent's own configuration, which no tool changes; a person edits it"),
+                format!("{path} is the agent's own configuration; no tool may change it, only a person edits it"),
             ),
             Own::Data => self.findings.block(
                 rules::OWN_FILES,
-                format!("{path} is the agent's own data, its memory and its stop, which no tool changes; a person does that by the command line of maxim"),
+                format!("{path} is the agent's own data (memory, stop latch); no tool may change it, a person does it with the maxim command line"),
             ),
         }
         own.is_itself()
     }
 
-    /// True when that would take one of them away, or the folder that it is in.
+    /// True if this would remove own files or the folder that holds them.
     pub(super) fn guards_removal(&mut self, path: &str, own: Own) -> bool {
         if own == Own::Above {
             self.findings.block(
                 rules::OWN_FILES,
-                format!("{path} holds the agent's own configuration or data, which no tool takes away; name what lies beside it"),
+                format!("{path} holds the agent's own configuration or data; no tool may remove it; name the other entries one by one"),
             );
             return true;
         }
         self.guards_change(path, own)
     }
 
-    /// True when it may not be read.
+    /// True if it may not be read.
     pub(super) fn guards_reading(&mut self, path: &str, own: Own) -> bool {
         if own == Own::Data {
             self.findings.block(
                 rules::OWN_FILES,
-                format!("{path} is the agent's own data, which no tool reads; ask it, or see `maxim status`"),
+                format!("{path} is the agent's own data; no tool may read it; ask the agent, or see `maxim status`"),
             );
         }
         own == Own::Data
     }
 
-    /// What is moved away, or what a second name is made for, by which it could be changed.
+    /// The file is moved away or gets a second name, through which it could be changed.
     pub(super) fn renames(&mut self, raw: &str) {
         let place = self.place(raw);
         self.guards_removal(&place.path, place.own);
     }
 
-    /// What stood there before is gone, where the place isn't looked at otherwise.
+    /// The old file at this place is lost. For callers that don't check the place otherwise.
     pub(super) fn replaces(&mut self, raw: &str) {
         let place = self.place(raw);
         self.guards_change(&place.path, place.own);
@@ -77,7 +77,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Makes files in this folder whose names only the program knows.
+    /// Creates files in this folder under names that only the program knows.
     pub(super) fn fills(&mut self, folder: &str) {
         let place = self.place(&format!("{folder}/{UNKNOWN}"));
         if place.own == Own::Perhaps {

@@ -1,7 +1,7 @@
-//! Words that bash evaluates once more after it has expanded them: numbers, names with a subscript, prompts.
+//! Words that bash evaluates again after expansion: numbers, names with a subscript, prompts.
 //!
-//! `x='a[$(reboot)]'; echo $((x))` runs `reboot`: a number may be a name, a name stands for its value, that is a number
-//! again, and the subscript of an array is expanded. So what runs need not be written where it runs.
+//! `x='a[$(reboot)]'; echo $((x))` runs `reboot`. A number may be a name, a name stands for its value, the value is a
+//! number again, and the subscript of an array is expanded. So a command can run at a place where it isn't written.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::programs;
 use super::shell::Walker;
 use super::verdict::rules;
 
-/// Variables that are integers without being declared so.
+/// Variables that are integers without a declaration.
 const EVALUATED: &[&str] = &["RANDOM", "OPTIND", "SECONDS", "SRANDOM"];
-/// Variables that say which program a name runs.
+/// Variables that map names to programs.
 const COMMAND_TABLES: &[&str] = &["BASH_CMDS", "BASH_ALIASES"];
 
 /// Whether expanding the text could run something.
@@ -19,20 +19,20 @@ pub(super) fn substitutes(text: &str) -> bool {
     text.contains("$(") || text.contains('`') || text.contains("${") || text.contains("$[")
 }
 
-/// What could be names of variables in an expression.
+/// Possible names of variables in an expression.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
 }
 
 impl Walker<'_> {
-    /// An expression as it is written: `((…))`, `$((…))`, `a[…]`.
+    /// An expression as written: `((…))`, `$((…))`, `a[…]`.
     pub(super) fn arithmetic(&mut self, raw: &str) {
         let text = self.expand_document(raw);
         self.evaluate(&text);
     }
 
-    /// A word, expanded already, that is used as a number.
+    /// An expanded word that is used as a number.
     pub(super) fn evaluate(&mut self, text: &str) {
         let mut todo = vec![text.to_owned()];
         let mut seen = BTreeSet::new();
@@ -47,23 +47,23 @@ impl Walker<'_> {
         }
     }
 
-    /// A word, expanded already, that names a variable: its subscript is a number.
+    /// An expanded word that names a variable. Its subscript is a number.
     pub(super) fn evaluate_name(&mut self, name: &str) {
         if let Some((_, subscript)) = name.split_once('[') {
             self.evaluate(subscript);
         }
     }
 
-    /// A text, expanded already, that is expanded again when it is used: a prompt, a list of words to complete.
+    /// An expanded text that is expanded again on use: a prompt, a list of completions.
     pub(super) fn once_more(&mut self, text: &str) {
-        // A value that names itself would go round for ever.
+        // A value that names itself would recurse without end.
         let within = self.deeper(|walker| walker.apart(|walker| walker.expand_document(text)));
         if within.is_none() {
             self.findings.ask(rules::TOO_COMPLEX, "values are evaluated inside of values too deeply");
         }
     }
 
-    /// Sets a variable of this shell, however that comes about.
+    /// Sets a variable of this shell, by any means.
     pub(super) fn assign(&mut self, name: &str, value: String) {
         self.evaluate_name(name);
         let plain = name.split('[').next().unwrap_or(name);
@@ -81,7 +81,7 @@ impl Walker<'_> {
         self.variables.insert(plain.to_owned(), value);
     }
 
-    /// Runs with variables that are gone afterwards: `X=1 command`.
+    /// Runs with variables that are removed afterwards: `X=1 command`.
     pub(super) fn with_variables<T>(&mut self, assigned: &[(String, String)], run: impl FnOnce(&mut Self) -> T) -> T {
         let before: Vec<(String, Option<String>)> = assigned
             .iter()

@@ -1,4 +1,4 @@
-//! Where a command of a shell program reads from and writes to beside its words.
+//! The files that a shell command reads and writes besides those in its words.
 
 use brush_parser::ast::{IoFileRedirectKind as Kind, IoFileRedirectTarget as Target, IoRedirect, RedirectList};
 
@@ -67,7 +67,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a process substitution gives, when `path` names one; else an unknown file.
+    /// The output of the process substitution that `path` names; otherwise an unknown file.
     pub(super) fn substituted_or(&self, path: &str) -> Stream {
         let number = path.strip_prefix("/dev/fd/").and_then(|digits| digits.parse::<usize>().ok());
         number.and_then(|number| self.substituted.get(number.wrapping_sub(63))).cloned().unwrap_or_else(Stream::unknown)

@@ -1,7 +1,7 @@
-//! The history of fear, for who thinks: what hurt, and what was refused lately.
+//! The history of fear for the mind that thinks: what hurt, and what was refused lately.
 //!
-//! Law: a refusal is remembered by its tool and rule, with how often it came and the reason of the last one. What the
-//! stop, or a question without an answer, ended says nothing about the action, so it isn't here.
+//! Law: a refusal is remembered by tool and rule, with its count and the reason of the last one. A refusal by a stop or
+//! by an unanswered question says nothing about the action and isn't remembered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use super::region::{FearAgent, FearEvent, GateEntry};
 use maxim_language::Stems;
 use maxim_region::{Hears, Pulse};
 
-/// Refusals that are remembered at most; the one that is past longest leaves.
+/// Refusals remembered, at most. The oldest leaves.
 const MOST: usize = 32;
-/// Characters of a reason.
+/// Characters kept of a reason.
 const REASON: usize = 160;
-/// The share of a fear's confidence that time must have left for it to be told.
+/// A fear is told only while at least this share of its confidence is left.
 const FAINT: f64 = 0.05;
 
 /// By tool and rule.
@@ -45,7 +45,7 @@ impl FearAgent {
     }
 }
 
-/// Whether a text speaks of a tool: all words of its name are in it.
+/// Whether a text names a tool: it holds all words of the tool's name.
 fn names(said: &BTreeSet<String>, tool: &str, stems: &Stems) -> bool {
     let words = stems.of_text(&tool.replace('_', " "));
     !words.is_empty() && words.iter().all(|word| said.contains(word))

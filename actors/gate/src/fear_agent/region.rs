@@ -1,14 +1,14 @@
-//! FearAgent: is it safe. The room around the deterministic law and what experience adds to it.
+//! FearAgent: is it safe? The room around the deterministic law and what experience adds to it.
 //!
 //! Biology: the amygdala.
-//! Law: the deterministic layer judges the parsed call; what it asks about because it can't tell, a model may look at first
-//! (`review.rs`); where it allows, bad experience with such calls may still make it
-//! ask: veto at confidence > 0.85 − b and value < 0.1 + b, where b = 0.3 × the fear bridge's share of failures in similar
-//! contexts, b ≥ 0. Learned fear only tightens, and its confidence halves with time, so that what can be taken back is
-//! tried again. A question that nobody answers expires into a no; at an hour at which nobody ever answers, what a person
-//! didn't ask for in so many words is a no at once. A clearance that was not taken up is issued again, after the latch and
-//! its expiry were looked at.
-//! Remembers: open questions, clearances that are not begun, tools that hurt or are pinned, counsel on asking. Forgets: what expired.
+//! Law: the deterministic layer judges the parsed call. Where it asks because it can't tell, a model may look first
+//! (`review.rs`). Where it allows, bad experience with such calls may still make it ask: veto at confidence > 0.85 − b
+//! and value < 0.1 + b, where b = 0.3 × the fear bridge's share of failures in similar contexts, b ≥ 0. Learned fear
+//! only tightens. Its confidence halves with time, so reversible calls are tried again. A question that nobody answers
+//! expires into a no. At hours at which nobody ever answers, an intent that no person asked for in so many words is
+//! refused at once. A clearance that was not taken is issued again, after a check of the stop latch and its expiry.
+//! Remembers: open questions, clearances that have not begun, tools that hurt or are pinned, counsel on asking.
+//! Forgets: what expired.
 //! Down: nothing is cleared, so nothing is done.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,45 +55,45 @@ use maxim_region::wiring;
 use maxim_region::{Gather, Hears, Pulse, Region};
 use maxim_tools::{Imagined, OwnFiles};
 
-/// A clearance is worth nothing after this.
+/// A clearance is void after this.
 const CLEARANCE: SignedDuration = SignedDuration::from_secs(60);
-/// A clearance that nobody took up is issued again after this.
+/// A clearance that nobody took is issued again after this.
 const REISSUE: SignedDuration = SignedDuration::from_secs(2);
-/// How the FearAgent is set up.
+/// The FearAgent's settings.
 #[derive(Clone, Debug)]
 pub struct FearSettings {
     pub mode: Mode,
     pub workdir: PathBuf,
     pub home: PathBuf,
-    /// What no tool may change, whatever the mode and whoever allows it.
+    /// Files that no tool may change, in any mode and with anybody's consent.
     pub own: Arc<OwnFiles>,
     pub law: FearLaw,
     /// Tools whose effect can't be taken back: these get no trial.
     pub irreversible: BTreeSet<String>,
-    /// Tools that are programs of others, and change something: what they do isn't known, so they are asked about.
+    /// Foreign programs installed as tools that change something. Their effect isn't known, so they are asked about.
     pub foreign: BTreeSet<String>,
-    /// What the hands can reach at most: what they refuse in any case isn't asked about.
+    /// The widest reach of the hands. What they refuse in any case isn't asked about.
     pub walls: Walls,
-    /// Digests of what servers say of their tools, by tool: a grant holds for what was said when it was given.
+    /// By tool: digest of the server's description. A grant holds only for the description at which it was given.
     pub offers: BTreeMap<String, String>,
     /// Who is asked about what the rules can't tell; none without a model.
     pub review: Option<ReviewSettings>,
-    /// Names this process.
+    /// Identifies this run of the process.
     pub boot: u64,
-    /// Hours are told in it.
+    /// The time zone of the hours.
     pub zone: TimeZone,
-    /// Nothing is feared. Only what imagines can have it: its tools do nothing.
+    /// Clears everything. Only an imagining agent can have this; its tools do nothing.
     pub fearless: Option<Imagined>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FearAgent {
-    /// Tools with a bad experience, by name: only these are worth asking experience about.
+    /// Tools with a bad experience, by name. Experience is asked about these only.
     pub(super) hurtful: BTreeSet<String>,
-    /// When each hurt last.
+    /// When each tool last hurt.
     #[serde(default)]
     pub(super) hurt_at: BTreeMap<String, Timestamp>,
-    /// Tools that a person wants to be asked about.
+    /// Tools about which a person always wants to be asked.
     #[serde(default)]
     pub(super) pinned: BTreeSet<String>,
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
@@ -102,7 +102,7 @@ pub struct FearAgent {
     /// What a person allowed for good, by its id.
     #[serde(default)]
     pub(super) grants: BTreeMap<String, Grant>,
-    /// Wrong codes that were tried while a question was open, by question.
+    /// By question: wrong codes tried while it was open.
     #[serde(default)]
     pub(super) guesses: BTreeMap<MessageId, u32>,
     /// Intents that wait for the program reader.
@@ -115,7 +115,7 @@ pub struct FearAgent {
     counsels: Counsels,
     #[serde(default)]
     pub(super) reviews: Reviews,
-    /// What was refused lately.
+    /// Recent refusals.
     #[serde(default)]
     pub(super) refusals: Refusals,
 }
@@ -165,19 +165,19 @@ pub struct GateEntry {
     /// How often similar contexts went wrong, once the bridge has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assessed: Option<ContextAssessed>,
-    /// What it is done under.
+    /// The conditions under which it is carried out.
     #[serde(default)]
     pub terms: Terms,
     /// Every reason for asking that isn't answered yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<super::granting::Asked>,
-    /// The grants by which it passed.
+    /// The grants that let it pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
     /// What an "always" would cover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub always: Option<AlwaysOffer>,
-    /// What a yes for any arguments would cover; none where there is no such yes.
+    /// What a yes for any arguments would cover; `None` if no such yes is possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub any_arguments: Option<String>,
     /// The files that it would run.
@@ -186,7 +186,7 @@ pub struct GateEntry {
 }
 
 impl GateEntry {
-    /// The tool by the name that it was asked for by, which is how the asker knows it.
+    /// The tool's name as the caller used it.
     pub(super) fn called(&self) -> String {
         self.terms.called.clone().unwrap_or_else(|| self.intent.tool.clone())
     }
@@ -199,7 +199,7 @@ pub enum FearEvent {
         #[serde(default)]
         at: Option<Timestamp>,
     },
-    /// A person has forgotten all that says that it hurt.
+    /// A person deleted everything that says that it hurt.
     Unlearned {
         tool: String,
     },
@@ -224,7 +224,7 @@ pub enum FearEvent {
         id: MessageId,
         wait: Wait,
     },
-    /// It has answered, or was given up.
+    /// The reader answered, or the wait was given up.
     Waited {
         id: MessageId,
     },
@@ -239,18 +239,18 @@ pub enum FearEvent {
     Revoked {
         id: String,
     },
-    /// A code that names no question was tried while these were open.
+    /// Somebody tried a code that names no question while these were open.
     Guessed {
         open: Vec<MessageId>,
     },
     Stopped(bool),
     Counselled(EscalationCounselled),
     Review(ReviewEvent),
-    /// What a person answered was taken, or not.
+    /// A person's answer was taken or rejected.
     Answered(AnswerKind),
     /// A person pinned or forgave a fear.
     Changed(FearChange),
-    /// The rules, or a person, said no for good.
+    /// The rules or a person refused it for good.
     Refused {
         tool: String,
         rule: String,
@@ -389,7 +389,7 @@ impl Region for FearAgent {
         self.reviews_overdue(pulse);
         for (id, clearance) in &self.cleared {
             if clearance.expires <= now {
-                self.refuse(*id, Refusal::Stopped, "clearance.expired", "it was not begun in time", pulse);
+                self.refuse(*id, Refusal::Stopped, "clearance.expired", "it did not begin in time", pulse);
             } else if clearance.reissue <= now
                 && let Some(entry) = pulse.record::<GateEntry>(&record_key(*id))
             {
@@ -399,7 +399,7 @@ impl Region for FearAgent {
     }
 }
 
-/// Records of intents that wait in the gate have this prefix.
+/// Records of waiting intents have this prefix.
 pub const ENTRIES: &str = "gate/";
 
 pub(super) fn record_key(id: MessageId) -> Vec<u8> {
@@ -409,20 +409,20 @@ pub(super) fn record_key(id: MessageId) -> Vec<u8> {
 impl FearAgent {
     pub(super) fn ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         if entry.intent.unasked {
-            let reason = format!("it would need a yes, and nobody wants it: {}", entry.reason);
+            let reason = format!("it would need a yes, and no person asked for it: {}", entry.reason);
             return self.refuse_at_once(&entry, "gate.unasked", reason, pulse);
         }
         let kind = goal_kind(&entry.intent.tool, entry.intent.goal.as_deref());
         let counsel = self.counsels.on(&kind, pulse.now(), &pulse.settings().zone);
         if counsel == Some(Counsel::Unanswered) && !entry.intent.commanded {
-            let reason = format!("it would need a yes, and at this hour nobody answers: {}", entry.reason);
+            let reason = format!("it would need a yes, and nobody answers at this hour: {}", entry.reason);
             return self.refuse_at_once(&entry, "escalation.nobody", reason, pulse);
         }
         entry.expires = pulse.now().later(pulse.settings().law.approval_expiry.signed());
         self.fix_and_ask(entry, pulse);
     }
 
-    /// Puts it to a person, until the entry expires.
+    /// Asks a person; the question is open until the entry expires.
     pub(super) fn put_question(mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         entry.status = GateStatus::Asked;
         let GateEntry { id, expires, .. } = entry;
@@ -434,7 +434,7 @@ impl FearAgent {
         pulse.emit_trusted(entry.intent.turn, entry.trust, question);
     }
 
-    /// A no in the place of a question.
+    /// Refuses at once instead of asking.
     fn refuse_at_once(&self, entry: &GateEntry, rule: &str, reason: String, pulse: &mut Pulse<'_, Self>) {
         pulse.keep(FearEvent::Closed { id: entry.id });
         pulse.remove(record_key(entry.id));
@@ -442,7 +442,7 @@ impl FearAgent {
         pulse.emit_trusted(entry.intent.turn, entry.trust, refused);
     }
 
-    /// A question has ended: what it led to teaches whether to ask again.
+    /// A question has ended. Its outcome teaches whether to ask again.
     pub(super) fn answered(&self, id: MessageId, end: ApprovalEnd, pulse: &mut Pulse<'_, Self>) {
         let entry = pulse.record::<GateEntry>(&record_key(id));
         if let Some(entry) = entry.filter(|entry| !entry.is_doubt()) {
@@ -494,14 +494,14 @@ impl FearAgent {
 }
 
 impl FearAgent {
-    /// What is cleared and hasn't begun.
+    /// Cleared intents that have not begun.
     pub(super) fn cleared_intents(&self) -> impl Iterator<Item = MessageId> + '_ {
         self.cleared.keys().copied()
     }
 }
 
 impl FearSettings {
-    /// The setting within what the agent may now.
+    /// The setting, limited to the agent's present powers.
     pub(super) fn setting_under(&self, powers: Option<&Powers>) -> Setting {
         let mut setting = self.setting();
         if let Some(powers) = powers {
@@ -556,7 +556,7 @@ impl Hears<PreemptionChanged> for FearAgent {
 }
 
 impl FearAgent {
-    /// The tracker has it: from here on the tracker answers for it.
+    /// The tracker has it now and answers for it from here on.
     fn handed_over(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
         if self.cleared.contains_key(&id) {
             if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {

@@ -1,7 +1,7 @@
-//! What a call is, as far as a grant can name it: one simple command word by word, or a text, or parameters.
+//! What a call is, as far as a grant can name it: a simple command word by word, a text, or parameters.
 //!
-//! Law: a command is simple where it is one program with words that say themselves what they are: no operator, no redirect, no
-//! assignment, no substitution, no variable, no wildcard. What holds one of these can't be named word by word.
+//! Law: a simple command is one program with literal words: no operator, redirect, assignment, substitution, variable
+//! or wildcard. Anything else can't be named word by word.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use super::paths;
 
 /// The agent's own tool for commands.
 pub(super) const SHELL: &str = "bash";
-/// Names of its command, and parameters that change nothing of what is run.
+/// Parameter names of its command, and parameters that don't change what runs.
 const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 const HARMLESS: [&str; 2] = ["timeout_seconds", "timeout"];
-/// Bytes of a command that is read word by word.
+/// Longest command that is read word by word, in bytes.
 const LONGEST: usize = 2048;
 
-/// A call, and where it would be done.
+/// A call and the folder in which it would run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shape {
     pub tool: String,
-    /// Absolute, links resolved.
+    /// Absolute, with links resolved.
     pub folder: PathBuf,
     pub what: What,
 }
@@ -52,9 +52,9 @@ impl Shape {
         Self { tool: tool.to_owned(), folder, what }
     }
 
-    /// Why no grant can name what would be done; none where one can.
+    /// Why no grant can name what would be done; `None` if one can.
     pub fn objection(&self) -> Option<&'static str> {
-        const VARIES: &str = "what its variables, substitutions or wildcards stand for is known only when it runs";
+        const VARIES: &str = "the values of its variables, substitutions or wildcards are known only when it runs";
         match &self.what {
             What::Text(text)
                 if text.contains(['$', '`', '*', '?', '[']) || text.contains("<(") || text.contains(">(") =>
@@ -66,7 +66,7 @@ impl Shape {
     }
 }
 
-/// The command of a call of the shell, and its folder; none where it holds something else.
+/// The command of a shell call and its folder; `None` if the call holds anything else.
 fn shell_call(fields: &Map<String, Json>) -> Option<(&str, Option<&str>)> {
     let mut command = None;
     let mut cwd = None;
@@ -85,14 +85,14 @@ fn shell_call(fields: &Map<String, Json>) -> Option<(&str, Option<&str>)> {
     Some((command?, cwd))
 }
 
-/// The words of one simple command as the program gets them; none for anything else.
+/// The words of one simple command as the program gets them; `None` for anything else.
 pub(super) fn simple_words(source: &str) -> Option<Vec<String>> {
     let source = source.trim();
     if source.is_empty() || source.len() > LONGEST || source.contains(|c: char| c.is_control()) {
         return None;
     }
     let options = brush_parser::ParserOptions::default();
-    // The parser is a third party's: a panic in it must not pass for a word.
+    // The parser is third-party code. A panic in it must not count as a parsed word.
     let parsed =
         catch_unwind(AssertUnwindSafe(|| brush_parser::Parser::new(source.as_bytes(), &options).parse_program()));
     let program = parsed.ok()?.ok()?;
@@ -109,14 +109,14 @@ pub(super) fn simple_words(source: &str) -> Option<Vec<String>> {
     }
     let mut words = vec![literal(&simple.word_or_name.as_ref()?.value)?];
     for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
-        // `a=b` behind a program is a word like others.
+        // `a=b` after the program is an ordinary word.
         let (Item::Word(word) | Item::AssignmentWord(_, word)) = item else { return None };
         words.push(literal(&word.value)?);
     }
     (!words[0].is_empty() && !words[0].contains('=')).then_some(words)
 }
 
-/// What a word says, where it says that by itself.
+/// The literal value of a word; `None` if it isn't literal.
 fn literal(raw: &str) -> Option<String> {
     let mut out = String::new();
     let mut letters = raw.chars();
@@ -156,7 +156,7 @@ pub(super) fn program_of(word: &str) -> &str {
 /// The words of a pattern.
 ///
 /// # Errors
-/// It holds what isn't a word.
+/// It contains a character that isn't part of a plain word.
 pub(super) fn pattern_words(pattern: &str) -> Result<Vec<String>, String> {
     const NO_WORDS: &[char] =
         &['$', '`', ';', '|', '&', '<', '>', '(', ')', '{', '}', '[', ']', '?', '~', '!', '\\', '\'', '"', '#'];
@@ -178,8 +178,8 @@ pub(super) fn pattern_words(pattern: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Whether a command's words have the form of a pattern. A `*` at the end stands for any further words, none too; another
-/// that stands alone for one word; one within a word for letters of it without `/`.
+/// Whether a command's words have the form of a pattern. A `*` at the end stands for any number of further words, also
+/// none. Another `*` that stands alone is one word. A `*` within a word is any letters without `/`.
 pub(super) fn has_form(words: &[String], pattern: &[String]) -> bool {
     let (fixed, is_open) = match pattern.split_last() {
         Some((last, before)) if last == "*" => (before, true),
@@ -200,12 +200,12 @@ fn word_fits(word: &str, form: &str) -> bool {
 fn stretches(word: &str, form: &str) -> bool {
     let Some((head, tail)) = form.split_once('*') else { return word == form };
     let Some(rest) = word.strip_prefix(head) else { return false };
-    // Each place at which what stands for the `*` may end.
+    // Each position at which the text for `*` may end.
     let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
     ends.take_while(|at| !rest[..*at].contains('/')).any(|at| stretches(&rest[at..], tail))
 }
 
-/// Whether a program lies in this folder itself, and nowhere else by a link.
+/// Whether a program lies in this folder, also after links are resolved.
 pub(super) fn lies_in(folder: &Path, program: &str) -> bool {
     if !program.contains('/') {
         return false;

@@ -1,5 +1,5 @@
-//! The walk over a parsed shell program. It follows what would run: pipelines with what flows through them, functions where they
-//! are called, loops with the words they go over, the folder as `cd` changes it.
+//! Walks a parsed shell program and follows what would run: pipelines with their data, functions where they are called,
+//! loops with their words, and the folder after `cd`.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,31 +19,31 @@ use super::programs;
 use super::verdict::{Findings, rules};
 use super::words::BETWEEN;
 
-/// Longest program that is parsed, in bytes. A longer one is asked.
+/// Longest program that is parsed, in bytes. A longer one is asked about.
 const SOURCE_LIMIT: usize = 48 * 1024;
-/// Deepest nesting of brackets and compound commands that is parsed; the parser recurses.
+/// Deepest nesting of brackets and compound commands that is parsed. The parser is recursive.
 const NESTING_LIMIT: usize = 40;
-/// Deepest chain of shells inside of shells.
+/// Deepest chain of shells within shells.
 const DEPTH_LIMIT: usize = 16;
-/// Most simple commands that are judged for one tool call: bounds loops over functions over loops.
+/// Most simple commands judged for one tool call. It bounds nested loops and functions.
 const COMMAND_LIMIT: usize = 3000;
 
-/// Characters of a simple command that are shown with a question.
+/// Characters of a simple command shown with a question.
 const COMMAND_SHOWN: usize = 300;
 
-/// What flows through a pipe, as far as it can be told.
+/// The data in a pipe, as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stream {
     pub text: Option<String>,
-    /// Something is connected, though what may be unknown.
+    /// Something is connected; its content may be unknown.
     pub present: bool,
     pub from_network: bool,
     pub decoded: bool,
-    /// It fills whatever takes it in.
+    /// It would fill any file that receives it.
     pub endless: bool,
-    /// It is the whole content of this file, whose text is read only where it matters.
+    /// It is the whole content of this file. The text is read only if it matters.
     pub file: Option<String>,
-    /// What isn't known of it is digits, letters and harmless marks.
+    /// Its unknown part is only digits, letters and harmless marks.
     pub is_plain: bool,
 }
 
@@ -56,13 +56,13 @@ impl Stream {
         Self { present: true, ..Self::default() }
     }
 
-    /// What a filter gives out: unknown text of the same origin.
+    /// A filter's output: unknown text of the same origin.
     pub(super) fn filtered(&self) -> Self {
         Self { text: None, present: true, endless: false, file: None, is_plain: false, ..*self }
     }
 
     fn join(&mut self, other: Self) {
-        // Nothing before it leaves it whole.
+        // The file counts only if nothing else precedes or follows it.
         let is_first = self.text.as_deref() == Some("");
         self.file = if is_first { other.file } else { self.file.take().filter(|_| other.text.as_deref() == Some("")) };
         self.is_plain = match (self.text.as_deref(), other.text.as_deref()) {
@@ -92,28 +92,28 @@ pub(super) struct Call {
 pub(super) struct Walker<'a> {
     pub setting: &'a Setting,
     pub findings: &'a mut Findings,
-    /// Absolute, or beginning with [`UNKNOWN`].
+    /// Absolute, or starting with [`UNKNOWN`].
     pub cwd: String,
     pub variables: BTreeMap<String, String>,
-    /// `$1`…, or `None` where nobody told them.
+    /// `$1`…; `None` if they aren't known.
     pub positional: Option<Vec<String>>,
-    /// Some variable is an integer, so what is assigned may be evaluated.
+    /// Some variable is an integer, so an assignment may be evaluated.
     pub has_integers: bool,
-    /// All that is assigned goes to the programs that are run.
+    /// All assigned variables are passed to the programs that run.
     pub exports_all: bool,
-    /// Something of this call may go on beside what comes after it.
+    /// A part of this call may go on while the next commands run.
     pub starts_others: bool,
-    /// Where the unknown part of the word that is being expanded comes from.
+    /// Origin of the unknown part of the word that is being expanded.
     pub(super) origins: Origins,
-    /// Words of the current command that hold what isn't known.
+    /// Words of the current command with an unknown part.
     pub(super) computed: Vec<Computed>,
-    /// The same of variables.
+    /// The same, by variable.
     pub(super) computed_variables: BTreeMap<String, Origins>,
-    /// What is walked is a function that nobody here calls: its arguments aren't known.
+    /// The walk is in a function that nothing here calls, so its arguments aren't known.
     pub(super) is_uncalled: bool,
     functions: BTreeMap<String, Rc<FunctionDefinition>>,
     called: Vec<String>,
-    /// What the process substitutions of the current command give.
+    /// Outputs of the current command's process substitutions.
     pub substituted: Vec<Stream>,
     depth: usize,
     commands: usize,
@@ -146,7 +146,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Judges a program text in this shell. Returns what it writes to its standard output.
+    /// Judges a program text in this shell. Returns its standard output.
     pub(super) fn script(&mut self, source: &str, stdin: &Stream) -> Stream {
         if self.depth >= DEPTH_LIMIT {
             self.findings.ask(rules::TOO_COMPLEX, format!("shells are nested more than {DEPTH_LIMIT} deep"));
@@ -165,7 +165,7 @@ impl<'a> Walker<'a> {
         out
     }
 
-    /// A program text in a shell of its own: what it sets is gone afterwards.
+    /// A program text in its own shell: what it sets is dropped afterwards.
     pub(super) fn subshell(&mut self, source: &str) -> Stream {
         self.apart(|walker| walker.script(source, &Stream::default()))
     }
@@ -179,7 +179,7 @@ impl<'a> Walker<'a> {
         out
     }
 
-    /// One step further down, or none when that would be too deep or too much.
+    /// One level deeper; `None` if that is too deep or too much.
     pub(super) fn deeper<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> Option<T> {
         self.commands += 1;
         if self.depth >= DEPTH_LIMIT || self.commands > COMMAND_LIMIT {
@@ -198,7 +198,7 @@ impl<'a> Walker<'a> {
         if source.contains(UNKNOWN) {
             self.findings.ask(rules::COMPUTED_COMMAND, "the command is put together while it runs");
             self.fixes_named();
-            // What is known of it is still judged, with a plain variable where the rest will be.
+            // The known part is still judged, with a plain variable in place of the rest.
             return self.parse(&source.replace(UNKNOWN, "${_unknown}"));
         }
         if source.len() > SOURCE_LIMIT || nesting(source) > NESTING_LIMIT {
@@ -206,7 +206,7 @@ impl<'a> Walker<'a> {
             return None;
         }
         let options = brush_parser::ParserOptions::default();
-        // The parser is a third party's: a panic in it must not pass for a verdict.
+        // The parser is third-party code. A panic in it must not count as a verdict.
         let parsed =
             catch_unwind(AssertUnwindSafe(|| brush_parser::Parser::new(source.as_bytes(), &options).parse_program()));
         match parsed {
@@ -327,7 +327,7 @@ impl<'a> Walker<'a> {
                         None => walker.words_of("@"),
                     }
                 });
-                // A few values are followed one by one; of many, each is met once and the rest are alike.
+                // The first values are followed one by one. Further ones are taken to be like them.
                 for value in values.into_iter().take(24) {
                     self.traces_assignment(&clause.variable_name, &value, origins.clone());
                     self.assign(&clause.variable_name, value);
@@ -376,7 +376,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// `( ( rm x ) )` may be read as `(( rm x ))`: two words side by side are no arithmetic, so they are judged as a command.
+    /// `( ( rm x ) )` may be read as `(( rm x ))`. Two adjacent words aren't arithmetic, so they are judged as a
+    /// command.
     pub(super) fn doubtful_arithmetic(&mut self, expression: &str) {
         let words: Vec<&str> = expression.split_whitespace().collect();
         let is_word = |word: &str| {
@@ -445,7 +446,7 @@ impl<'a> Walker<'a> {
             for (name, value) in assigned {
                 self.assign(&name, value);
             }
-            // `$(<file)` gives the file.
+            // `$(<file)` outputs the file.
             match command.prefix.is_some() && stdin.present {
                 true => Stream { file: stdin.file.clone(), ..stdin.filtered() },
                 false => Stream::of(""),
@@ -531,7 +532,7 @@ impl<'a> Walker<'a> {
         words.join(BETWEEN.encode_utf8(&mut [0; 4]))
     }
 
-    /// `local x=$1`, `dd if=/x`: one word, whose value is not split.
+    /// `local x=$1`, `dd if=/x`: one word whose value isn't split.
     fn expand_assignment(&mut self, word: &Word) -> Vec<String> {
         let (word, origins) = self.tracing(|walker| walker.expand_single(&word.value));
         let words = vec![word];
@@ -539,7 +540,7 @@ impl<'a> Walker<'a> {
         words
     }
 
-    /// Runs a command that is given as words: what `sudo`, `env`, `xargs`, `find -exec` do.
+    /// Runs a command given as words, as `sudo`, `env`, `xargs` and `find -exec` do.
     pub(super) fn words(&mut self, mut words: Vec<String>, stdin: Stream) -> Stream {
         if words.is_empty() {
             return stdin;
@@ -570,13 +571,13 @@ impl<'a> Walker<'a> {
         out
     }
 
-    /// `unset f` and `alias f=…` make a name mean something else; the function is forgotten.
+    /// After `unset f` or `alias f=…` the name means something else, so the function is forgotten.
     pub(super) fn forget_function(&mut self, name: &str) {
         self.functions.remove(name);
     }
 }
 
-/// A simple command as text, of reasonable length: it stands beside each question about it.
+/// A simple command as text of bounded length. It is shown with each question about it.
 fn bounded(command: &SimpleCommand) -> String {
     let text = command.to_string();
     match text.char_indices().nth(COMMAND_SHOWN) {
@@ -597,7 +598,7 @@ fn is_arithmetic(predicate: &Binary) -> bool {
     )
 }
 
-/// Deepest nesting of brackets and compound words, counted in the raw text: too many is possible, too few isn't.
+/// Deepest nesting of brackets and compound words, counted in the raw text. The count may be too high, never too low.
 fn nesting(source: &str) -> usize {
     let (mut depth, mut most) = (0usize, 0);
     let mut run = 0usize;
@@ -619,7 +620,8 @@ fn nesting(source: &str) -> usize {
         }
         most = most.max(depth);
     }
-    // A closing bracket in quotes must not hide an opening one: far more openings than a person writes are refused too.
+    // A closing bracket in quotes must not hide an opening one. So far more openings than a person writes count as too
+    // deep.
     let openings = source.bytes().filter(|b| matches!(b, b'(' | b'{')).count();
     let doubled = source.matches("((").count() + source.matches("$(").count().saturating_sub(24);
     if openings > 600 || run > 200 { usize::MAX } else { most.max(doubled) }

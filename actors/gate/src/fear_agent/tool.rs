@@ -1,5 +1,5 @@
-//! A tool call, taken apart by its parameters: what they are called says what happens to them. The tool's own name only tells a
-//! file that is read from one that is written; a name alone never blocks.
+//! Takes a tool call apart by its parameters. A parameter's name tells what happens to its value. The tool's own name
+//! only tells whether a file is read or written; a name alone never blocks.
 
 use serde_json::Value;
 
@@ -140,7 +140,7 @@ const DELETE_WORDS: &[&str] = &["delete", "remove", "rm", "unlink", "rmdir", "er
 const MOVE_WORDS: &[&str] = &["move", "rename", "mv"];
 const RUN_WORDS: &[&str] = &["execute", "run", "launch", "eval", "tests", "pytest"];
 
-/// `writeFile`, `write_file` and `fs.write-file` are the same two or three words.
+/// `writeFile`, `write_file` and `fs.write-file` give the same words.
 fn words(tool: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut word = String::new();
@@ -173,7 +173,7 @@ impl Tool<'_> {
 
 pub(super) fn judge(walker: &mut Walker, call: &ToolCall) {
     let tool = Tool { words: words(call.tool), params: call.params };
-    // What the tool does whatever its parameters say.
+    // What the tool does for any parameters.
     if call.tool == "run_tests" {
         walker.findings.ask(rules::BUILD, "the project's tests are code that would be executed");
     }
@@ -197,7 +197,7 @@ fn object(walker: &mut Walker, tool: &Tool, value: &Value, depth: usize) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                // What stands deeper is of the parameter that holds it.
+                // A nested value belongs to the top-level parameter that holds it.
                 let outer = (depth == 0).then(|| walker.findings.about_parameter(Some(key.clone())));
                 parameter(walker, tool, &key.to_lowercase().replace('-', "_"), value, depth);
                 if let Some(outer) = outer {
@@ -275,7 +275,7 @@ fn parameter(walker: &mut Walker, tool: &Tool, key: &str, value: &Value, depth: 
     }
 }
 
-/// A parameter of any other name is looked at only for what is plain in itself.
+/// A parameter of any other name is checked only for what is certain from the text itself.
 fn other(walker: &mut Walker, strings: &[String]) {
     for text in strings {
         if !text.contains(char::is_whitespace) && text.contains("://") {
@@ -369,11 +369,11 @@ fn path_of_tool(walker: &mut Walker, tool: &Tool, key: &str, path: &str) {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let has_content = CONTENT_KEYS.iter().any(|key| tool.params.get(key).is_some());
     if path.contains('\0') || path.len() > 4096 {
-        walker.findings.ask(rules::TRAVERSAL, "the path is not one that a file system takes");
+        walker.findings.ask(rules::TRAVERSAL, "the path is not valid for a file system");
     }
     let climbs = |text: &str| text.contains("../") || text.contains("..\\");
     if !climbs(path) && climbs(&content::path_spellings(path).join("\n")) {
-        walker.findings.ask(rules::TRAVERSAL, "the path climbs out of its folder in a disguise");
+        walker.findings.ask(rules::TRAVERSAL, "the path leaves its folder in a disguised spelling");
     }
     let from_moved = tool.is(MOVE_WORDS);
     if tool.is(DELETE_WORDS) {
@@ -399,7 +399,7 @@ fn path_of_tool(walker: &mut Walker, tool: &Tool, key: &str, path: &str) {
     }
 }
 
-/// What is written is only data until somebody runs it: the worst of it is asked, not blocked.
+/// Written text is only data until it is run. So what would be blocked in it is asked about.
 fn content_of_tool(walker: &mut Walker, tool: &Tool, text: &str) {
     let sends = URL_KEYS.iter().any(|key| tool.params.get(key).is_some())
         || tool.is(&["send", "post", "email", "message", "upload", "publish"]);

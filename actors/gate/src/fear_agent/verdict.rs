@@ -1,4 +1,4 @@
-//! What the layer says: a verdict, the rule that gave it, and why.
+//! The layer's answer: a verdict, the rule that gave it, and the reason.
 
 use serde::Serialize;
 
@@ -41,29 +41,29 @@ pub fn layer_of(rule: &str) -> &'static str {
     }
 }
 
-/// The verdict on one tool call. `rule` is stable over versions: people pin and explain by it.
+/// The verdict on one tool call. `rule` stays the same over versions, because people pin and explain by it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Judgement {
     pub verdict: Verdict,
     pub rule: &'static str,
     pub category: Category,
     pub reason: String,
-    /// Every rule that had something against it, in the order in which they were met; `rule` is the first of the worst.
+    /// Every rule that objected, in the order of finding. `rule` is the first of the most severe.
     #[serde(skip)]
     pub rules: Vec<&'static str>,
-    /// Everything that a person is to be asked about, each with what it is about. Empty where the verdict isn't to ask.
+    /// Everything a person is to be asked about. Empty unless the verdict is to ask.
     #[serde(skip)]
     pub asks: Vec<Ask>,
 }
 
-/// A stable rule id with its category.
+/// A stable rule id and its category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule(pub &'static str, pub Category);
 
-/// Reasons for asking that are kept one by one; beyond these, the first of each rule.
+/// Reasons that are kept one by one. Beyond this number only the first of each rule is kept.
 const ASKS: usize = 64;
 
-/// The worst finding so far, in the light of the mode.
+/// The most severe finding so far, under the mode.
 pub(super) struct Findings {
     mode: Mode,
     worst: Judgement,
@@ -72,11 +72,11 @@ pub(super) struct Findings {
     command: Option<String>,
     /// The parameter of the call that is being judged.
     parameter: Option<String>,
-    /// The program that is being judged, where a wall of the sandbox may refuse it.
+    /// The program that is being judged, if a wall of the sandbox may refuse it.
     hit: Option<Hit>,
-    /// What is judged runs on another machine, or behind a wall of its own.
+    /// The judged code runs on another machine or behind a wall of its own.
     pub(super) elsewhere: bool,
-    /// It would run code, whether or not that is asked about.
+    /// It would run code, asked about or not.
     pub(super) runs: bool,
 }
 
@@ -95,7 +95,8 @@ impl Findings {
 
     pub(super) fn ask(&mut self, rule: Rule, reason: impl Into<String>) {
         self.runs |= rule.1 == Category::CodeExecution;
-        // Passive has nobody to ask and no effects; singularity has been given the work that active mode asks about.
+        // Passive mode has no effects and asks nobody. Singularity mode already grants what active mode asks about by
+        // these rules.
         match self.mode {
             Mode::Passive => self.put(Verdict::Block, rule, reason),
             Mode::Singularity if is_granted(rule) => {}
@@ -103,7 +104,7 @@ impl Findings {
         }
     }
 
-    /// The same about a path, which a later wall may refuse whatever a person says.
+    /// The same for a path that a later wall may refuse even after a yes.
     pub(super) fn ask_of_path(&mut self, rule: Rule, reason: impl Into<String>, touch: Touch) {
         let before = self.asks.len();
         self.ask(rule, reason);
@@ -112,29 +113,29 @@ impl Findings {
         }
     }
 
-    /// From now on it is about this simple command; what it was about before.
+    /// From now on findings are about this simple command. Returns the previous one.
     pub(super) fn about_command(&mut self, command: Option<String>) -> Option<String> {
         std::mem::replace(&mut self.command, command)
     }
 
-    /// From now on it is about this program, where a wall refuses it; what it was about before.
+    /// From now on findings are about this program if a wall refuses it. Returns the previous one.
     pub(super) fn about_hit(&mut self, hit: Option<Hit>) -> Option<Hit> {
         let before = self.hit.clone();
         self.hit = hit.or(self.hit.take());
         before
     }
 
-    /// What was about a program before is so again.
+    /// Restores the previous program.
     pub(super) fn about_hit_again(&mut self, before: Option<Hit>) {
         self.hit = before;
     }
 
-    /// Whether something is asked about that no wall refuses: what it does, and starts, isn't known.
+    /// Whether something is asked about that no wall refuses. Its effects aren't known.
     pub(super) fn has_open_question(&self) -> bool {
         self.asks.iter().any(|ask| ask.hit.is_none())
     }
 
-    /// From now on it is about this parameter; what it was about before.
+    /// From now on findings are about this parameter. Returns the previous one.
     pub(super) fn about_parameter(&mut self, parameter: Option<String>) -> Option<String> {
         std::mem::replace(&mut self.parameter, parameter)
     }
@@ -182,14 +183,14 @@ impl Findings {
     }
 }
 
-/// A program that a person installed as a tool, and whose parameters hold nothing that needs a person.
+/// For a foreign program that a person installed as a tool, if its parameters need no question.
 pub(super) fn of_foreign_program(tool: &str, mode: Mode) -> Judgement {
     let mut findings = Findings::new(mode);
     findings.ask(rules::FOREIGN_TOOL, format!("{tool} is a program whose effect isn't known"));
     findings.into_judgement()
 }
 
-/// Whatever is wanted is cleared: for an agent that only imagines.
+/// Clears everything, for an agent that only imagines.
 pub(super) fn of_nobody_who_fears(_: Imagined) -> Judgement {
     let reason = "this is only imagined, and without fear".into();
     Judgement {
@@ -206,8 +207,8 @@ fn is_granted(rule: Rule) -> bool {
     matches!(rule.1, Category::FileSystem | Category::CodeExecution | Category::Network)
 }
 
-/// Every rule of the layer. Category decides what singularity mode lifts: file system, code execution and network are
-/// lifted, the others are hard.
+/// Every rule of the layer. Singularity mode drops questions of the categories file system, code execution and network,
+/// and blocks of the category file system. Everything else holds in every mode.
 pub(super) mod rules {
     use super::{Category::*, Rule};
 

@@ -1,8 +1,9 @@
-//! What the walls of the hands refuse in any case. A person isn't asked for a yes that would have no effect.
+//! What the walls of the hands refuse in any case. No person is asked for a yes that would have no effect.
 //!
-//! Law: in active mode the file tools read the working folder and what the sandbox shows of the system, and write the working
-//! folder alone; a program in the sandbox can't do more. What these walls refuse is refused at once, with the way out. What
-//! they let pass isn't asked about for its place alone, whichever tool does it. In doubt a person is asked.
+//! Law: in active mode the file tools read the working folder and what the sandbox shows of the system, and write only
+//! the working folder. A program in the sandbox can't do more. What these walls refuse is refused at once, with the way
+//! out. A path that they let pass isn't asked about for its place alone, whichever tool reads it. In doubt a person is
+//! asked.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use maxim_tools::contained::Barriers;
 use maxim_tools::hands::is_shown;
 use maxim_tools::powers::REQUEST_DIRECTORY_CHANGE;
 
-/// The agent's own tools that these walls hold. Tools of servers and of a person have walls of their own.
+/// The agent's own tools behind these walls. Tools of servers and of a person have walls of their own.
 const WALLED: [&str; 10] = [
     "bash",
     "execute_file",
@@ -27,13 +28,13 @@ const WALLED: [&str; 10] = [
     "git_diff",
     "git_commit",
 ];
-/// Of these, the ones that run programs.
+/// Those of them that run programs.
 const RUNNING: [&str; 3] = ["bash", "execute_file", "run_tests"];
 
-/// What the hands can reach at most.
+/// The widest reach of the hands.
 #[derive(Clone, Debug, Default)]
 pub struct Walls {
-    /// Files and folders beside the working folder that programs in the sandbox can read.
+    /// Files and folders outside the working folder that programs in the sandbox can read.
     pub readable: Vec<PathBuf>,
     /// Whether programs in the sandbox have a network.
     pub network: bool,
@@ -41,13 +42,13 @@ pub struct Walls {
     pub barriers: Barriers,
 }
 
-/// Whether a wall refused by this rule, which says nothing about the action.
+/// Whether a wall refused by this rule. Such a refusal says nothing about the action.
 pub(super) fn is_wall(rule: &str) -> bool {
     rule.starts_with("wall.")
 }
 
 impl Walls {
-    /// The judgement in the light of the walls.
+    /// The judgement after the walls.
     pub(super) fn settle(&self, tool: &str, mut judged: Judgement, setting: &Setting) -> Judgement {
         let is_held = WALLED.contains(&tool) || tool == REQUEST_DIRECTORY_CHANGE;
         if judged.verdict != Verdict::Ask || !is_held {
@@ -55,7 +56,7 @@ impl Walls {
         }
         let refused = judged.asks.iter().find_map(|ask| match setting.mode {
             Mode::Active => self.refuses(tool, ask, setting).or_else(|| self.refuses_program(tool, ask)),
-            // The whole machine is granted; what a program may do beside files isn't.
+            // The whole file system is granted; other walls still refuse a program.
             Mode::Singularity if ask.hit.as_ref().is_some_and(|hit| hit.wall != Wall::Files) => {
                 self.refuses_program(tool, ask)
             }
@@ -85,7 +86,7 @@ impl Walls {
         }
     }
 
-    /// It is asked about for its place alone, and that place is shown to all.
+    /// The only reason is the path's place, and the sandbox shows that place to every program.
     fn lets_pass(&self, tool: &str, ask: &Ask) -> bool {
         matches!(&ask.touch, Some(Touch::Read { path, is_free: true }) if self.shows(tool, path))
     }
@@ -95,9 +96,12 @@ impl Walls {
         let root = root.display();
         match &ask.touch {
             Some(Touch::Enter { path }) if is_certain(path) && !Path::new(path).is_dir() => {
-                return Some(("wall.folder", format!("{path} is no folder; make it first, or name one that is there")));
+                return Some((
+                    "wall.folder",
+                    format!("{path} isn't a folder; create it first, or name an existing folder"),
+                ));
             }
-            // Where it may become the working folder, its place is no reason.
+            // The path may become the working folder, so its place is no reason to refuse.
             _ if tool == REQUEST_DIRECTORY_CHANGE => return None,
             Some(Touch::Write { path }) if is_certain(path) && !is_scratch(tool, path) => {
                 let reason = format!(
@@ -142,7 +146,7 @@ impl Walls {
     }
 }
 
-/// Nothing of it is known only when it runs.
+/// No part of the path is known only at run time.
 fn is_certain(path: &str) -> bool {
     path.starts_with('/') && !path.contains(['…', '*', '?', '[', '{', '(', '\0'])
 }

@@ -1,12 +1,12 @@
-//! Words as the shell would expand them: quotes, escapes, variables, braces and substitutions. What only the running shell
-//! would know becomes [`UNKNOWN`]; substitutions are judged as they are met, because they run.
+//! Words as the shell would expand them: quotes, escapes, variables, braces and substitutions. What only the running
+//! shell would know becomes [`UNKNOWN`]. Substitutions are judged when they are met, because they run.
 
 use super::paths::UNKNOWN;
 use super::shell::Walker;
 
 /// Most words that one brace expression may become.
 const BRACE_LIMIT: usize = 64;
-/// Stands between the words of `"$@"` and of arrays until the fields are cut.
+/// Separates the words of `"$@"` and of arrays until the fields are split.
 pub(super) const BETWEEN: char = '\u{1}';
 
 /// A reader over the characters of one word.
@@ -57,7 +57,7 @@ impl Scan {
         out
     }
 
-    /// Text up to the bracket that closes one already read, aware of quotes and nesting.
+    /// Text up to the bracket that closes an already read one. Respects quotes and nesting.
     fn balanced(&mut self, open: char, close: char) -> String {
         let mut out = String::new();
         let mut depth = 1;
@@ -80,7 +80,7 @@ impl Scan {
                     out.push('"');
                     continue;
                 }
-                // `${a[$(echo ])]}`: what closes inside of a substitution is its own.
+                // `${a[$(echo ])]}`: brackets within a substitution belong to it.
                 '$' if self.peek() == Some('(') => {
                     self.at += 1;
                     out.push_str("$(");
@@ -108,7 +108,7 @@ impl Scan {
         out
     }
 
-    /// Text up to the closing double quote, which is consumed; quotes inside of `$(…)` are passed over.
+    /// Text up to the closing double quote, which is consumed. Quotes within `$(…)` are skipped.
     fn double_quoted(&mut self) -> String {
         let mut out = String::new();
         while let Some(c) = self.next() {
@@ -137,7 +137,7 @@ impl Scan {
     }
 }
 
-/// The fields under construction: unquoted white space from an expansion begins a new one.
+/// The fields under construction. Unquoted white space from an expansion starts a new one.
 #[derive(Default)]
 struct Fields {
     done: Vec<String>,
@@ -201,7 +201,7 @@ impl Walker<'_> {
         fields.finish().concat().replace(BETWEEN, " ")
     }
 
-    /// `plain_quotes`: inside of double quotes or a here-document.
+    /// `plain_quotes`: within double quotes or a here-document.
     fn expand_into(&mut self, raw: &str, fields: &mut Fields, plain_quotes: bool) {
         let mut scan = Scan::new(raw);
         while let Some(c) = scan.next() {
@@ -307,7 +307,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The value of a variable, as far as the text of the command tells it.
+    /// The value of a variable, as far as the command's text tells it.
     pub(super) fn variable(&self, name: &str) -> String {
         if let Some(value) = self.variables.get(name) {
             return value.replace(BETWEEN, " ");
@@ -327,7 +327,7 @@ impl Walker<'_> {
             _ => match (name.parse::<usize>(), &self.positional) {
                 (Ok(index), Some(values)) if index > 0 => match values.get(index - 1) {
                     Some(value) => value.clone(),
-                    // A word that isn't known may be several.
+                    // An unknown word may be several words.
                     None if values.iter().any(|value| value.contains(UNKNOWN)) => UNKNOWN.to_string(),
                     None => String::new(),
                 },
@@ -348,7 +348,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `${@…}`, `${a[@]…}`: what is done is done to each word; `:1:2` takes some of them.
+    /// `${@…}`, `${a[@]…}`: the operation applies to each word; `:1:2` selects some of them.
     fn each_word(&mut self, name: &str, rest: &str) -> Vec<String> {
         let words = self.words_of(name);
         let slice = rest.strip_prefix(':').filter(|rest| !rest.starts_with(['-', '=', '+', '?']));
@@ -368,7 +368,7 @@ impl Walker<'_> {
             (Some(Ok(from)), Some(Ok(count))) => {
                 words.into_iter().skip(from.saturating_sub(first)).take(count).collect()
             }
-            // Which of them it takes isn't told, so it may be any.
+            // It isn't known which words it selects, so it may be any.
             _ => words,
         }
     }
@@ -425,7 +425,7 @@ impl Walker<'_> {
         }
         if let Some(word) = bare.strip_prefix(['-', '=']) {
             let default = self.expand_single(word);
-            // What the environment has is not known, so the name stays unknown unless the default could run something.
+            // The environment isn't known, so the name stays unknown unless the default could run something.
             if bare.starts_with('=') && !known {
                 super::programs::judge_own_environment(self, name, &default);
                 if super::reckoned::substitutes(&default) {
@@ -450,7 +450,7 @@ impl Walker<'_> {
         operated(&value, rest, &argument).unwrap_or_else(|| UNKNOWN.to_string())
     }
 
-    /// The output of a substitution: its text when it can be told, without the final newlines.
+    /// The output of a substitution: its text if known, without the final newlines.
     fn substitute(&mut self, source: &str) -> String {
         let (out, _) = self.tracing(|walker| walker.subshell(source));
         self.traces_output(&out);
@@ -475,7 +475,8 @@ impl Scan {
     }
 }
 
-/// `${x#p}`, `${x%p}`, `${x/a/b}`, `${x:1:2}`, `${x^^}` of a known value, where the pattern is literal or `*` at one end.
+/// `${x#p}`, `${x%p}`, `${x/a/b}`, `${x:1:2}`, `${x^^}` of a known value, if the pattern is literal or has `*` at one
+/// end.
 fn operated(value: &str, rest: &str, argument: &str) -> Option<String> {
     let literal = |pattern: &str| !pattern.contains(['*', '?', '[']);
     if rest.starts_with('#') || rest.starts_with('%') {
@@ -492,7 +493,7 @@ fn operated(value: &str, rest: &str, argument: &str) -> Option<String> {
                 let cut = if greedy { value.find(start) } else { value.rfind(start) };
                 cut.map_or(value, |at| &value[..at]).to_owned()
             }
-            // `${file%.*}` of a glob: what is cut is a suffix, the folder stays.
+            // `${file%.*}` of a glob: only a suffix is cut, the folder stays.
             _ => return None,
         });
     }

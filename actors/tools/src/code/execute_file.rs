@@ -1,4 +1,4 @@
-//! execute_file: a script or program of the working folder, contained.
+//! execute_file: runs a script or program of the working folder in the sandbox.
 
 use std::fs;
 use std::io::Read;
@@ -15,7 +15,7 @@ use crate::blame::blamed;
 use crate::contained::{ChildSpec, SandboxPolicy, run};
 use crate::{Access, EffectClass, ErrorKind, FollowUp, Hands, Mode, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// What runs a file of this ending, when it isn't executable by itself.
+/// The interpreter for a file of this extension, if the file isn't executable.
 const INTERPRETERS: &[(&str, &str)] = &[
     ("bash", "bash"),
     ("cjs", "node"),
@@ -30,7 +30,7 @@ const INTERPRETERS: &[(&str, &str)] = &[
     ("sh", "sh"),
 ];
 
-/// Runs a file. Output as that of bash.
+/// Runs a file. Output as for bash.
 pub struct ExecuteFile(ToolSpec);
 
 impl ExecuteFile {

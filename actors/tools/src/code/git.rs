@@ -1,4 +1,4 @@
-//! git, the program itself, contained.
+//! Runs git in the sandbox.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::{program, tail, writable};
 use crate::contained::{ChildOutcome, ChildSpec, Ending, run};
 use crate::{ErrorKind, Hands, ToolFailure};
 
-/// Nothing of the repository's own settings may start a program on the way, and nothing pages or colours.
+/// No setting of the repository may start a program, and git uses no pager and no colours.
 const PLAIN: &[&str] = &["-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "color.ui=never", "--no-pager"];
 
-/// One repository, and how it is asked.
+/// One repository, and how git is called for it.
 pub(super) struct Git<'a> {
     program: PathBuf,
     folder: &'a Path,
@@ -20,7 +20,7 @@ pub(super) struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// An error names the fix where git is absent or the folder is in no repository.
+    /// An error names the fix if git is missing or the folder is in no repository.
     pub(super) fn open(folder: &'a Path, hands: &'a Hands, permit: &'a Permit<'a>) -> Result<Self, ToolFailure> {
         let fix = "install it, e.g. apt install git, dnf install git or apk add git";
         let git = Self { program: program(&hands.sandbox, "git", fix)?, folder, hands, permit };
@@ -36,7 +36,7 @@ impl<'a> Git<'a> {
         Ok(git)
     }
 
-    /// Runs a command of git; how it ended is the caller's to judge.
+    /// Runs a git command. The caller judges its exit.
     pub(super) fn ask(&self, args: &[&str]) -> Result<ChildOutcome, ToolFailure> {
         self.ask_with(args, "")
     }
@@ -71,7 +71,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// What a command says; an error when it fails.
+    /// The output of a command; an error if it fails.
     pub(super) fn told(&self, args: &[&str]) -> Result<String, ToolFailure> {
         self.told_with(args, "")
     }
@@ -89,7 +89,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Paths that a command gives, separated by NUL.
+    /// Paths in a command's output, separated by NUL.
     pub(super) fn paths(&self, args: &[&str]) -> Result<Vec<String>, ToolFailure> {
         let told = self.told(args)?;
         Ok(told.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())

@@ -1,4 +1,4 @@
-//! git_commit: what has changed, kept in the repository's history.
+//! git_commit: records changes in the repository's history.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use crate::{
 
 /// Files of a commit that are listed.
 const LISTED: usize = 100;
-/// Who commits where the repository names nobody.
+/// The author if the repository names none.
 const NOBODY: [&str; 4] = ["-c", "user.name=Maxim", "-c", "user.email=maxim@localhost"];
 
-/// Commits what is staged, after staging what is asked for. Output: `commit`, `branch`, `author`, `summary`, `files`,
-/// and `cut` in words when files were left out of the list.
+/// Stages what is asked for and commits what is staged. Output: `commit`, `branch`, `author`, `summary`, `files`, and
+/// `cut` in words if files were left out of the list.
 pub struct GitCommit(ToolSpec);
 
 impl GitCommit {
@@ -114,15 +114,15 @@ fn commit(params: &Value, permit: &Permit<'_>, hands: &Hands) -> Result<ToolOutc
 /// The paths to stage, each judged before git sees it.
 fn named(params: &Value, hands: &Hands) -> Result<Vec<String>, ToolFailure> {
     let given = params["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    // A link itself is what git keeps, and not what it leads to: the path is judged, and given as it was.
+    // git stores the link itself, not its target. So the target's path is judged, and the path is passed as given.
     given.map(|path| hands.resolve(path, Access::Read).map(|_| path.to_owned())).collect()
 }
 
-/// A file that came in with all the others and that a person would be asked about.
+/// A file that was staged with all the others and about which a person would be asked.
 fn unasked_secret(staged: &[String], before: &[String], named: &[String], top: &Path, hands: &Hands) -> Option<String> {
     let came = staged.iter().filter(|path| !before.contains(path) && !named.contains(path));
     came.filter(|path| may_hold_secret(&top.join(path), &hands.workdir)).map(|path| top.join(path)).find_map(|path| {
-        // Removing one is no giving away.
+        // A removed file isn't published.
         path.exists().then(|| path.display().to_string())
     })
 }

@@ -1,4 +1,4 @@
-//! git_diff: what has changed.
+//! git_diff: shows changes.
 
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
@@ -8,11 +8,11 @@ use super::git::Git;
 use super::needs_active;
 use crate::{Hands, Mode, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// Untracked files that are listed.
+/// Untracked files listed, at most.
 const UNTRACKED: usize = 100;
 
-/// Shows what has changed. Output: `files` (`path`, `added`, `removed`; null for a binary one), `diff` (the patch),
-/// `untracked`, and `cut` in words when something was left out.
+/// Shows changes. Output: `files` (`path`, `added`, `removed`; null for a binary file), `diff` (the patch),
+/// `untracked`, and `cut` in words if something was left out.
 pub struct GitDiff(ToolSpec);
 
 impl GitDiff {

@@ -33,7 +33,7 @@ pub(super) fn deadline(params: &serde_json::Value, hands: &Hands) -> Duration {
 fn folder(path: &str, hands: &Hands) -> Result<PathBuf, ToolFailure> {
     let folder = hands.resolve(path, Access::Write)?;
     if !folder.is_dir() {
-        return Err(ToolFailure::new(ErrorKind::NotFound, format!("path {} is no folder", folder.display())));
+        return Err(ToolFailure::new(ErrorKind::NotFound, format!("path {} isn't a folder", folder.display())));
     }
     Ok(folder)
 }

@@ -12,16 +12,16 @@ use super::{deadline, folder, needs_active, program, tail, writable};
 use crate::contained::{ChildOutcome, ChildSpec, Ending, SandboxPolicy, run};
 use crate::{EffectClass, ErrorKind, FollowUp, Hands, Mode, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// Failures that are told one by one.
+/// Failures told one by one, at most.
 const LISTED: usize = 20;
-/// Output that is kept for reading the counts, in bytes: of a big suite the tail with the sums is what matters.
+/// Bytes of output kept for reading the counts. In a big suite the totals are at the end.
 const READ: usize = 8 * 1024 * 1024;
-/// The end of the output that is shown when something failed, in bytes.
+/// Bytes from the end of the output that are shown after a failure.
 const SHOWN: usize = 6_000;
 
-/// Runs the tests. Output: `framework`, `command`, `passed`, `failed`, `skipped` (null when the runner doesn't tell),
-/// `failures` (`name`, `message`), `exit_code`, what [`ChildOutcome::tell`] adds, and when not all is well `output`, the end
-/// of what was said. It succeeds when tests ran and all passed.
+/// Runs the tests. Output: `framework`, `command`, `passed`, `failed`, `skipped` (null if the runner doesn't tell),
+/// `failures` (`name`, `message`), `exit_code`, the fields that [`ChildOutcome::tell`] adds, and after a failure
+/// `output`, the end of the output. It succeeds if tests ran and all passed.
 pub struct RunTests(ToolSpec);
 
 impl RunTests {

@@ -18,12 +18,12 @@ use crate::{Access, ErrorKind, Hands, Tool, ToolFailure, ToolOutcome, ToolSpec};
 const MOST_FILES: usize = 200_000;
 /// The longest line that is shown, in bytes.
 const LINE: usize = 400;
-/// Results when nobody says how many.
+/// Results by default.
 const LIMIT: usize = 100;
 
-/// Searches files for a regular expression. Output: `matches` (`path`, `line`, `text`, and `before` and `after` where
+/// Searches files for a regular expression. Output: `matches` (`path`, `line`, `text`, and `before` and `after` if
 /// context is asked for), in the order of paths and lines; `found`, `files` (with a match), `searched` (files), and
-/// `cut` in words when something was left out.
+/// `cut` in words if something was left out.
 pub struct SearchCode(ToolSpec);
 
 impl SearchCode {
@@ -123,7 +123,7 @@ impl Tool for SearchCode {
 fn search(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     let start = hands.resolve(params["path"].as_str().unwrap_or("."), Access::Read)?;
     if !start.exists() {
-        let message = format!("there is no file or folder {}; give one as path", start.display());
+        let message = format!("there is no file or folder {}; give an existing one as path", start.display());
         return Err(ToolFailure::new(ErrorKind::NotFound, message));
     }
     let matcher = matcher(params)?;
@@ -143,7 +143,7 @@ fn search(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
             found.ended = Some(format!("the search ended after {} files; search a folder below", found.searched));
             break;
         }
-        // A file that was named was judged by the gate; those on the way were not.
+        // The gate has judged a named file, but not the files found on the way.
         if path != start && may_hold_secret(&path, &hands.workdir) {
             found.secrets += 1;
             continue;
@@ -183,7 +183,7 @@ fn candidates<'a>(
     hands: &Hands,
 ) -> impl Iterator<Item = PathBuf> + use<'a> {
     let mut walk = WalkBuilder::new(start);
-    // The machine's own ignore files are no part of the working folder, so they don't decide what is seen.
+    // The machine's own ignore files aren't part of the working folder, so they don't apply.
     walk.require_git(false).git_global(false).parents(false).follow_links(false).sort_by_file_path(|a, b| a.cmp(b));
     heed_above(&mut walk, start, hands);
     let own = hands.sandbox.own.clone();

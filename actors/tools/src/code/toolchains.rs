@@ -1,11 +1,11 @@
-//! Compilers, interpreters and package caches that a person keeps in the home folder. Contained programs may read these
-//! and nothing else of the home.
+//! Compilers, interpreters and package caches in a person's home folder. Contained programs may read these and nothing
+//! else of the home.
 
 use std::path::{Path, PathBuf};
 
 use crate::contained::SandboxPolicy;
 
-/// What may be read, relative to the home. Of .cargo not the whole: it holds the registry's token.
+/// Readable paths, relative to the home. Not all of .cargo: it holds the registry's token.
 const READABLE: &[&str] = &[
     ".cargo/bin",
     ".cargo/config.toml",

@@ -1,4 +1,4 @@
-//! Which refusals of the sandbox hold on this machine, for who would ask a person about what they refuse.
+//! Which refusals of the sandbox hold on this machine, so that nobody is asked about what they refuse.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,32 +6,32 @@ use super::kernel::{KernelSupport, LandlockSupport, on_own_thread};
 use super::privileges::Privileges;
 use super::report::Layer;
 
-/// The first version of Landlock that bounds signals.
+/// The first version of Landlock that restricts signals.
 const SIGNALS: i32 = 6;
 
-/// What the sandbox refuses whatever a person says. Where the kernel lacks the mechanism, it isn't so.
+/// What the sandbox refuses even after a person's yes. A field is false if the kernel lacks the mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Barriers {
     /// The filter of system calls: namespaces, mounts, sessions, the clock, other processes, local sockets.
     pub calls: bool,
-    /// No signal reaches a process outside of the call.
+    /// No signal reaches a process outside the call.
     pub signals: bool,
-    /// No program gets other rights.
+    /// No program gains rights.
     pub rights: bool,
-    /// Nothing is written outside of what is granted.
+    /// Nothing outside the granted paths is written.
     pub files: bool,
 }
 
 impl Default for Barriers {
-    /// All of them, which is what the sandbox asks of the kernel.
+    /// All barriers, which is what the sandbox asks of the kernel.
     fn default() -> Self {
         Self { calls: true, signals: true, rights: true, files: true }
     }
 }
 
 impl Barriers {
-    /// What holds with this kernel. `has_namespaces`: each call has processes of its own.
+    /// The barriers of this kernel. `has_namespaces`: each call has its own namespaces.
     pub fn of(kernel: &KernelSupport, has_namespaces: bool) -> Self {
         let is_kept = |from: i32| matches!(kernel.landlock, LandlockSupport::Available { abi } if abi >= from);
         let calls = kernel.seccomp_missing.is_none();
@@ -39,7 +39,7 @@ impl Barriers {
         Self {
             calls,
             signals: has_namespaces || is_kept(SIGNALS),
-            // Each of the two sets "no new privileges", without which they can't be raised.
+            // Each of the two sets "no new privileges", without which rights could be raised.
             rights: (calls || is_kept(1)) && has_none == Ok(true),
             files: is_kept(1) || has_namespaces,
         }

@@ -1,7 +1,8 @@
-//! Namespaces by bubblewrap, a wall around the others: what isn't named isn't merely refused, it isn't there. A child sees
-//! neither the names of files elsewhere nor another process, and what leaves its group still dies with its first process.
+//! Namespaces by bubblewrap, a wall around the others: what isn't named doesn't exist inside. A child sees neither the
+//! names of other files nor other processes. A process that leaves the group still dies with the first process of its
+//! namespace.
 //!
-//! Landlock forbids mounting, so bubblewrap comes first. Inside, this program itself raises the other walls and then
+//! Landlock forbids mounts, so bubblewrap comes first. Inside, this program raises the other walls itself and then
 //! becomes the command.
 
 use std::ffi::OsString;
@@ -18,33 +19,33 @@ use super::grants::Mounted;
 use super::walls::{Held, Walls};
 use super::{ChildSpec, Ending, Network, SandboxPolicy, run};
 
-/// The first argument by which this program is asked to become a contained child. `main` must look for it before
-/// anything else, because the walls hold one thread.
+/// The first argument that makes this program a contained child. `main` must check it before anything else, because the
+/// walls hold only one thread.
 pub const ENTRY: &str = "contained-child";
 
-/// Where systems have it. Not looked up in `PATH`, where anyone may put another one.
+/// Fixed paths. `PATH` isn't searched, because anyone may put another bwrap there.
 const PROGRAMS: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
-/// Its processes.
+/// The name of its processes.
 pub(super) const NAME: &str = "bwrap";
-/// What programs expect beside the devices.
+/// Links that programs expect beside the devices.
 const LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "/dev/fd"),
     ("/proc/self/fd/0", "/dev/stdin"),
     ("/proc/self/fd/1", "/dev/stdout"),
     ("/proc/self/fd/2", "/dev/stderr"),
 ];
-/// The walls inside don't hold as they were expected to; not a code that shells use.
+/// Exit code if the walls inside aren't the expected ones. Shells don't use this code.
 const NOT_CONTAINED: u8 = 125;
-/// What a shell says of a program that can't be run, and of one that isn't there.
+/// A shell's exit codes for a program that can't be run and for a missing program.
 const NOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
-/// It tells a death by a signal as shells do: 128 and the signal, of which there are 64.
+/// It reports a death by a signal as shells do: 128 plus the signal number (1 to 64).
 const BY_SIGNAL: std::ops::RangeInclusive<i32> = 129..=192;
-/// Said in a trial, so that a program that ends well without having become the command isn't taken for one that has.
+/// Printed in a trial. It proves that the program became the command.
 const SIGN_OF_LIFE: &str = "contained";
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A bubblewrap that works here.
+/// A bubblewrap that works on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bubblewrap {
     program: PathBuf,
@@ -52,7 +53,7 @@ pub struct Bubblewrap {
     entry: PathBuf,
 }
 
-/// What is raised inside, and what is expected to hold then.
+/// The walls to raise inside, and what must then hold.
 #[derive(Serialize, Deserialize)]
 struct Inside {
     walls: Walls,
@@ -60,11 +61,11 @@ struct Inside {
 }
 
 impl Bubblewrap {
-    /// The one of this machine, tried with a trivial program, since namespaces may be forbidden where it is installed.
-    /// `entry` is a program whose `main` calls [`enter`].
+    /// The machine's bubblewrap, tested with a trivial program, because namespaces may be forbidden although it is
+    /// installed. `entry` is a program whose `main` calls [`enter`].
     ///
     /// # Errors
-    /// There is none, or it can't be used here; in words.
+    /// It isn't installed or can't be used here; in words.
     pub fn find(entry: &Path) -> Result<Self, String> {
         let program = PROGRAMS.into_iter().find(|path| Path::new(path).is_file());
         let program = program.ok_or("bubblewrap isn't installed")?;
@@ -94,7 +95,7 @@ impl Bubblewrap {
         }
     }
 
-    /// What stands before a command, to run it so.
+    /// The words that precede a command to run it in bubblewrap.
     pub(super) fn wrapper(&self, walls: &Walls, held: &Held, cwd: &Path) -> std::io::Result<Vec<OsString>> {
         let inside = serde_json::to_string(&Inside { walls: walls.clone(), held: held.clone() })?;
         let mut words: Vec<OsString> = vec![self.program.clone().into()];
@@ -107,7 +108,7 @@ impl Bubblewrap {
             words.extend([how.into(), path.clone().into(), path.into()]);
         }
         words.extend(kept(walls));
-        // Its own numbers of processes, and still the one kernel's settings.
+        // A separate process-id space, with the kernel's settings read-only.
         words.extend(["--proc", "/proc", "--remount-ro", "/proc", "--dir"].map(OsString::from));
         words.push(cwd.into());
         if !walls.writes_everywhere() {
@@ -122,7 +123,7 @@ impl Bubblewrap {
     }
 }
 
-/// The agent's own, after the folders that it lies in: what it is mounted upon can be neither moved nor removed.
+/// Mounts for the agent's own files, after the folders that hold them. A mount point can be neither moved nor removed.
 fn kept(walls: &Walls) -> Vec<OsString> {
     let Mounted { hidden, fixed, pinned, .. } = &walls.mounted;
     let bind = if walls.writes_everywhere() { "--dev-bind" } else { "--bind" };
@@ -168,16 +169,18 @@ fn sights(walls: &Walls, entry: &Path) -> Vec<Sight> {
     sights
 }
 
-/// How a command ended that bubblewrap stood in for.
+/// How the command inside bubblewrap ended.
 pub(super) fn ending(code: i32) -> Ending {
     if BY_SIGNAL.contains(&code) { Ending::Killed(code - 128) } else { Ending::Exited(code) }
 }
 
-/// Becomes the contained child that the arguments after [`ENTRY`] say; returns only when that fails.
+/// Becomes the contained child that the arguments after [`ENTRY`] describe. Returns only on failure.
 pub fn enter(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let inside = args.next().and_then(|text| serde_json::from_slice::<Inside>(text.as_encoded_bytes()).ok());
     let (Some(Inside { walls, held }), Some(program)) = (inside, args.next()) else {
-        eprintln!("maxim: {ENTRY} is how a running maxim starts the programs of its tools, and nothing for a person");
+        eprintln!(
+            "maxim: {ENTRY} is for a running maxim that starts the programs of its tools; don't call it yourself"
+        );
         return NOT_CONTAINED.into();
     };
     let holds = walls.raise();

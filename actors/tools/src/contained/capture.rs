@@ -1,4 +1,4 @@
-//! Output, read as it comes and kept within bounds.
+//! Reads output as it comes and keeps it within bounds.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::no_thread;
 use crate::ToolFailure;
 
-/// What a process said: the beginning and the end, when it said too much.
+/// A process's output; if it is too long, its beginning and its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
-    /// The text. Where something was cut a line says how much. Bytes that are no UTF-8 are shown as U+FFFD.
+    /// The text. A line says how much was cut. Bytes that aren't UTF-8 are shown as U+FFFD.
     pub text: String,
-    /// Bytes said in all.
+    /// Bytes of output in all.
     pub total: u64,
     /// Bytes left out.
     pub cut: u64,
@@ -57,10 +57,10 @@ impl Kept {
     }
 }
 
-/// How long a reader pauses after it has read this, so that whoever floods is slowed by its full pipe.
+/// How long a reader pauses after this data. A full pipe then slows down a process that floods.
 pub type Pace = Arc<dyn Fn(&[u8]) -> Duration + Send + Sync>;
 
-/// A stream being read on a thread of its own, to its end, so that the process never waits for a reader.
+/// A stream that a separate thread reads to its end, so the process never waits for a reader.
 pub(super) struct Reading {
     kept: Arc<Mutex<Kept>>,
     closed: Receiver<()>,
@@ -83,7 +83,7 @@ impl Reading {
             let thread = std::thread::Builder::new().name("contained-output".into());
             let read = move || {
                 let mut buffer = vec![0; 16 * 1024];
-                // A read error is an end: a pipe has no other.
+                // A read error is the end; a pipe has no other errors.
                 while let Ok(count @ 1..) = stream.read(&mut buffer) {
                     keep.lock().take(&buffer[..count], cap);
                     let pause = pace(&buffer[..count]);
@@ -98,7 +98,7 @@ impl Reading {
         Ok(Self { kept, closed })
     }
 
-    /// What was said, and whether the stream has ended.
+    /// The output so far, and whether the stream has ended.
     pub(super) fn finish(self, patience: Duration) -> (Captured, bool) {
         let closed = !matches!(self.closed.recv_timeout(patience), Err(mpsc::RecvTimeoutError::Timeout));
         (self.kept.lock().captured(), closed)

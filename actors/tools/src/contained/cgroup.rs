@@ -1,8 +1,8 @@
-//! A control group (cgroups(7), version 2) of its own for a call, where this process may make one.
+//! A control group (cgroups(7), version 2) for each call, if this process may make one.
 //!
-//! Nobody leaves it without writing to its files, and one write ends all that is in it. It lies below the group that this
-//! process was given: in the given folder itself, or beside this process where the one above was delegated (systemd's
-//! `DelegateSubgroup=`). Controllers are switched on only in a group without processes, as the kernel demands.
+//! No process leaves it without writing to its files, and one write ends all processes in it. It is below the group
+//! that this process was given: in that folder itself, or beside this process if the parent group was delegated
+//! (systemd's `DelegateSubgroup=`). The kernel allows controllers only in a group without processes.
 
 use std::fs;
 use std::io;
@@ -14,9 +14,9 @@ use maxim_bus::clock::Stopwatch;
 
 use super::policy::Limits;
 
-/// What a call's group is called, before a number that no other has.
+/// Prefix of a call's group name; a unique number follows.
 const PREFIX: &str = "maxim-call-";
-/// Marks of a group that was given away with all below it (systemd's "Control Group APIs and Delegation").
+/// Marks of a delegated group (systemd's "Control Group APIs and Delegation").
 const DELEGATED: [&str; 2] = ["user.delegate", "trusted.delegate"];
 const CONTROLLERS: [&str; 2] = ["pids", "memory"];
 
@@ -24,17 +24,17 @@ const CONTROLLERS: [&str; 2] = ["pids", "memory"];
 #[derive(Debug)]
 pub(super) struct Cgroup {
     folder: PathBuf,
-    /// The folder, for a child that begins in it.
+    /// The folder, for a child that starts in it.
     handle: OwnedFd,
-    /// Controllers that hold the call within its limits.
+    /// Controllers that enforce the call's limits.
     held: Vec<&'static str>,
 }
 
 impl Cgroup {
-    /// An empty one.
+    /// Makes an empty group.
     ///
     /// # Errors
-    /// There is no version 2 here, or nothing may be made in it; in words.
+    /// Version 2 isn't available, or the group can't be made; in words.
     pub(super) fn make(limits: &Limits) -> Result<Self, String> {
         let base = base()?;
         let folder = base.join(format!("{PREFIX}{}-{}", std::process::id(), uuid::Uuid::now_v7().simple()));
@@ -43,7 +43,7 @@ impl Cgroup {
         let handle = fs::File::open(&folder).map_err(|error| told("can't be opened", &folder, &error))?;
         let mut made = Self { folder, handle: handle.into(), held: Vec::new() };
         if !made.folder.join("cgroup.kill").exists() {
-            return Err("this kernel ends no group at once: use Linux 5.14 or newer".into());
+            return Err("this kernel can't end a whole group with one write: use Linux 5.14 or newer".into());
         }
         for (controller, file, most) in [
             ("pids", "pids.max", limits.processes.to_string()),
@@ -57,24 +57,25 @@ impl Cgroup {
         Ok(made)
     }
 
-    /// For a child that begins in it.
+    /// For a child that starts in the group.
     pub(super) fn handle(&self) -> &OwnedFd {
         &self.handle
     }
 
-    /// Moves a process in; what it starts from then on is in it too. The kernel takes some 10 ms for it.
+    /// Moves a process into the group; processes that it starts later are in it too. The kernel takes some 10 ms for
+    /// this.
     pub(super) fn adopt(&self, pid: u32) -> Result<(), String> {
         let file = self.folder.join("cgroup.procs");
         fs::write(&file, pid.to_string()).map_err(|error| told("takes no process", &file, &error))
     }
 
-    /// SIGKILL to all in it.
+    /// Sends SIGKILL to all processes in it.
     pub(super) fn kill(&self) {
-        // It is gone when nobody is left in it.
+        // The write fails if the group is empty and gone.
         let _ = fs::write(self.kill_file(), "1");
     }
 
-    /// Writing 1 to it ends all.
+    /// Writing 1 to this file ends all processes of the group.
     pub(super) fn kill_file(&self) -> PathBuf {
         self.folder.join("cgroup.kill")
     }
@@ -83,13 +84,13 @@ impl Cgroup {
         self.held.contains(&controller)
     }
 
-    /// Those in it, the dead too until somebody takes note of them.
+    /// Its processes, also dead ones that nobody has waited for.
     pub(super) fn members(&self) -> Vec<u32> {
         let listed = fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
         listed.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Whether any of it lives.
+    /// Whether a process in it is alive.
     pub(super) fn is_populated(&self) -> bool {
         is_populated(&self.folder)
     }
@@ -98,7 +99,7 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         self.kill();
-        // Those that are being ended are in it a moment longer.
+        // Processes that are being ended stay in it a moment longer.
         let watch = Stopwatch::start();
         while fs::remove_dir(&self.folder).is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY)) {
             if watch.elapsed() > Duration::from_millis(500) {
@@ -110,7 +111,7 @@ impl Drop for Cgroup {
     }
 }
 
-/// Whether calls can have one here. Removes what a daemon that was killed has left of its own.
+/// Whether calls can have a group here. Removes groups left by a daemon that was killed.
 pub(super) fn probe() -> Result<Vec<&'static str>, String> {
     let base = base()?;
     for entry in fs::read_dir(&base).into_iter().flatten().flatten() {
@@ -118,14 +119,14 @@ pub(super) fn probe() -> Result<Vec<&'static str>, String> {
         let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
         if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
             let _ = fs::write(entry.path().join("cgroup.kill"), "1");
-            // One that isn't empty yet is removed at the next start.
+            // A group that isn't empty yet is removed at the next start.
             let _ = fs::remove_dir(entry.path());
         }
     }
     Cgroup::make(&Limits::default()).map(|made| made.held.clone())
 }
 
-/// The folder in which calls get theirs.
+/// The folder in which the groups of calls are made.
 fn base() -> Result<PathBuf, String> {
     let of_own = fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("no control groups: {error}"))?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("no mounts are told: {error}"))?;
@@ -134,7 +135,7 @@ fn base() -> Result<PathBuf, String> {
     Ok(above.map_or_else(|| own.clone(), Path::to_owned))
 }
 
-/// Where this process is, out of /proc/self/cgroup and /proc/self/mountinfo.
+/// This process's group folder, from /proc/self/cgroup and /proc/self/mountinfo.
 fn own_folder(cgroups: &str, mounts: &str) -> Option<PathBuf> {
     let path = cgroups.lines().find_map(|line| line.strip_prefix("0::"))?;
     let (root, mount) = mounts.lines().find_map(|line| {
@@ -143,7 +144,7 @@ fn own_folder(cgroups: &str, mounts: &str) -> Option<PathBuf> {
         let mut fields = before.split_ascii_whitespace().skip(3);
         is_version_2.then_some((fields.next()?, fields.next()?))
     })?;
-    // A mount may show a part of the tree alone.
+    // A mount may show only a part of the tree.
     let within = Path::new(path).strip_prefix(root).ok()?;
     Some(if within.as_os_str().is_empty() { mount.into() } else { Path::new(mount).join(within) })
 }

@@ -1,4 +1,4 @@
-//! Starts a program that is in a control group from its first moment on (`CLONE_INTO_CGROUP`, clone(2); Linux 5.7).
+//! Starts a program inside a control group from its first moment (`CLONE_INTO_CGROUP`, clone(2); Linux 5.7).
 //!
 //! Moving a process that runs already waits for a grace period of the kernel's RCU: 5 to 14 ms. The standard library
 //! can't start one elsewhere. So this does what its `posix_spawn` does: the child shares the memory of the thread that
@@ -22,20 +22,20 @@ pub(super) struct Program<'run> {
     pub(super) group: u32,
     /// Its three streams.
     pub(super) streams: [&'run OwnedFd; 3],
-    /// Installed by the child itself, because it refuses the call that makes the child.
+    /// The child installs it itself, because it refuses the call that makes the child.
     pub(super) filter: Option<&'run BpfProgram>,
 }
 
-/// Starts it in this control group, and tells its process id.
+/// Starts it in this control group and returns its process id.
 ///
 /// # Errors
-/// The kernel refuses; nothing has been started then.
+/// The kernel refuses. Nothing has been started then.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn start(program: &Program<'_>, cgroup: BorrowedFd<'_>) -> io::Result<u32> {
     by_kernel::start(program, cgroup)
 }
 
-/// Only where the call is written down for the processor.
+/// For processors without an implementation of the call.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn start(_: &Program<'_>, _: BorrowedFd<'_>) -> io::Result<u32> {
     Err(io::ErrorKind::Unsupported.into())
@@ -51,10 +51,10 @@ mod by_kernel {
 
     use super::*;
 
-    /// Of the kernel's sched.h: handlers of signals don't reach the child.
+    /// From the kernel's sched.h: the child gets no signal handlers.
     const CLEAR_HANDLERS: u64 = 0x1_0000_0000;
     const INTO_CGROUP: u64 = 0x2_0000_0000;
-    /// Bytes of the child's stack; it calls nothing deep.
+    /// Bytes of the child's stack.
     const STACK: usize = 128 * 1024;
 
     /// `struct clone_args` (clone(2)).
@@ -74,7 +74,7 @@ mod by_kernel {
         cgroup: u64,
     }
 
-    /// What the child reads, all of it made before the child is; and where it writes why it failed.
+    /// What the child reads, all made before the child starts, and where it writes why it failed.
     struct Order {
         path: *const libc::c_char,
         words: *const *const libc::c_char,

@@ -1,7 +1,7 @@
-//! Open files of this process, which no child inherits.
+//! Keeps open files of this process away from children.
 //!
-//! All that this program opens is closed when a child becomes its program. What it was given by whoever started it needn't
-//! be: a lock of a script, a pipe of a service manager. Neither Landlock nor a namespace holds a file that is open already.
+//! Files that this program opens are closed when a child becomes its program. Files that it inherited from its starter
+//! may not be: a script's lock, a service manager's pipe. Neither Landlock nor a namespace restricts an open file.
 
 #![allow(unsafe_code)]
 
@@ -10,7 +10,7 @@ use std::io;
 /// `CLOSE_RANGE_CLOEXEC` of the kernel's close_range.h; Linux 5.11.
 const AT_EXEC: libc::c_uint = 4;
 
-/// From here on no open file but the three standard ones reaches a program that this process starts.
+/// From now on, programs that this process starts inherit only the three standard streams.
 pub(super) fn keep() -> io::Result<()> {
     // SAFETY: closes nothing; it marks the open files of this process, and takes no pointer.
     let answer = unsafe { libc::syscall(libc::SYS_close_range, 3 as libc::c_uint, libc::c_uint::MAX, AT_EXEC) };

@@ -1,10 +1,10 @@
-//! How much a call has written, looked at while it runs.
+//! Watches how much a call writes while it runs.
 //!
-//! No kernel bounds the bytes of all files of a process tree. What shrinks at once, whoever writes and however short it
-//! lives, is the free space of the file system; that is looked at often, and costs next to nothing. When it has shrunk by
-//! more than the bound, the files that are new there are added up, and what older files have grown by since the first such
-//! look, because others write too. So appending to old files is bounded by twice the bound. And what living processes have
-//! handed to disks is added up by their own accounts, which shows who writes the same file over and over.
+//! No kernel bounds the bytes of all files of a process tree. The free space of the file system shrinks at once for
+//! every write, and is cheap to check. If it has shrunk by more than the bound, new files there are added up. The
+//! growth of older files is added from the first such check on, because others write too. So appending to old files is
+//! bounded by twice the bound. The bytes that living processes have handed to disks are added up from their own
+//! accounts. This shows a process that writes the same file over and over.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, Metadata};
@@ -16,18 +16,18 @@ use maxim_bus::clock::Stopwatch;
 
 use super::processes;
 
-/// How often the free space is looked at.
+/// How often the free space is checked.
 pub(super) const OFTEN: Duration = Duration::from_millis(100);
-/// How many looks at the free space make one at the accounts of the processes.
+/// Checks of the free space for each check of the processes' accounts.
 const SELDOM: u32 = 10;
 /// `st_blocks` counts these (stat(2)).
 const BLOCK: u64 = 512;
-/// How long new files may be looked for. Who has made so many that it takes longer is over the bound.
+/// Longest search for new files. A call with so many files that it takes longer is over the bound.
 const LOOKING: Duration = Duration::from_secs(2);
-/// New files and folders of one call.
+/// New files and folders of one call, at most.
 const FILES_MAX: u64 = 1_000_000;
 
-/// Watches over what one call writes.
+/// Watches what one call writes.
 #[derive(Debug)]
 pub(super) struct DiskWatch {
     most: u64,
@@ -35,7 +35,7 @@ pub(super) struct DiskWatch {
     /// When it began, as files tell their changes: seconds.
     since: i64,
     looks: u32,
-    /// Bytes handed to disks, by each process that was seen.
+    /// Bytes handed to disks, by process.
     handed: BTreeMap<u32, u64>,
 }
 
@@ -44,7 +44,7 @@ struct Place {
     folders: Vec<PathBuf>,
     device: u64,
     free: Free,
-    /// Bytes of files that are older than the call, by inode, as they were first seen.
+    /// Size of files older than the call when first seen, by inode.
     grown_from: HashMap<u64, u64>,
 }
 
@@ -59,7 +59,7 @@ impl DiskWatch {
     pub(super) fn begin(folders: &[&Path], most: u64) -> Self {
         let mut places: Vec<Place> = Vec::new();
         for folder in folders {
-            // What isn't there can't be filled.
+            // A missing folder can't be filled.
             let (Ok(meta), Some(free)) = (fs::metadata(folder), free(folder)) else { continue };
             match places.iter_mut().find(|place| place.device == meta.dev()) {
                 Some(place) => place.folders.push((*folder).to_owned()),
@@ -90,7 +90,7 @@ impl DiskWatch {
             if let Some(why) = new.told(self.most, &self.places[at].folders[0]) {
                 return Some(why);
             }
-            // Others have filled it. From here on.
+            // Others have filled the disk. Counting starts again from here.
             if let Some(free) = free(&self.places[at].folders[0]) {
                 self.places[at].free = Free { bytes: free.bytes + new.bytes, files: free.files + new.files };
             }
@@ -113,7 +113,7 @@ impl DiskWatch {
         })
     }
 
-    /// What is written from here on counts.
+    /// Starts counting from here.
     pub(super) fn again(&mut self) {
         for place in &mut self.places {
             if let Some(free) = free(&place.folders[0]) {
@@ -124,11 +124,11 @@ impl DiskWatch {
     }
 }
 
-/// What has become new in a place.
+/// New data in a place.
 struct New {
     bytes: u64,
     files: u64,
-    /// It couldn't be looked at whole in the time that there is.
+    /// The search ran out of time.
     is_more: bool,
 }
 
@@ -145,7 +145,7 @@ impl New {
             let was = if is_older(meta, since) { *grown_from.entry(meta.ino()).or_insert(bytes) } else { 0 };
             bytes.saturating_sub(was)
         };
-        // What is open and has no name any more.
+        // Open files without a name.
         for pid in pids {
             for open in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
                 if let Ok(meta) = fs::metadata(open.path())
@@ -192,7 +192,8 @@ impl New {
     }
 }
 
-/// It was there before the call. Where a file system keeps no such time, what was changed counts as new.
+/// It existed before the call. If the file system stores no creation time, a changed file
+/// counts as new.
 fn is_older(meta: &Metadata, since: i64) -> bool {
     let made = meta.created().ok().and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
     made.is_some_and(|made| i64::try_from(made.as_secs()).unwrap_or(i64::MAX) < since)
@@ -203,7 +204,7 @@ fn free(folder: &Path) -> Option<Free> {
     Some(Free { bytes: told.f_bfree * told.f_frsize, files: told.f_ffree })
 }
 
-/// proc_pid_io(5). Those of other users tell nothing.
+/// proc_pid_io(5). Processes of other users tell nothing.
 fn handed_to_disk(pid: u32) -> Option<u64> {
     let told = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     told.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())

@@ -1,4 +1,4 @@
-//! The gate: a shell that waits restricted in the group of its run, until it becomes the command.
+//! The gate: a shell, restricted and in the run's group, that waits until it becomes the command.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,8 +17,8 @@ use super::policy::SandboxPolicy;
 use super::{ChildSpec, seccomp_layer};
 
 const SHELL: &str = "/bin/sh";
-/// It reads one line byte by byte (POSIX asks that of `read`) and becomes the program, for which the rest of its input is
-/// left.
+/// Reads one line byte by byte (POSIX requires that of `read`), then becomes the program. The program gets the rest of
+/// the input.
 const SCRIPT: &str = "read -r _ && exec \"$@\"";
 
 /// A started gate.
@@ -28,9 +28,9 @@ pub(super) struct Gate {
     pub(super) stdout: Option<ChildStdout>,
     pub(super) stderr: Option<ChildStderr>,
     pid: u32,
-    /// What the standard library has started.
+    /// The child, if the standard library started it.
     child: Option<Child>,
-    /// It was in the control group from the beginning.
+    /// It was in the control group from the start.
     pub(super) is_in_cgroup: bool,
 }
 
@@ -40,14 +40,15 @@ pub(super) struct Start<'run> {
     pub(super) policy: &'run SandboxPolicy,
     pub(super) scratch: &'run Path,
     pub(super) group: u32,
-    /// Stands before the command.
+    /// Precedes the command.
     pub(super) wrapper: &'run [OsString],
-    /// The filter that this thread doesn't have yet, because it refuses the call that starts a child in a control group.
+    /// The filter that this thread doesn't have yet, because it refuses the call that starts a child in a control
+    /// group.
     pub(super) last: Option<&'run BpfProgram>,
 }
 
 impl Gate {
-    /// In the control group if there is one and the kernel starts a child there; else it is to be moved in.
+    /// Starts in the control group if the kernel can do that; otherwise it is moved in later.
     pub(super) fn start(start: &Start<'_>, cgroup: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         if let Some(cgroup) = cgroup {
             match start.begin_in_cgroup(cgroup) {
@@ -69,7 +70,7 @@ impl Gate {
         if let Some(child) = &mut self.child {
             return child.wait();
         }
-        // As the standard library does: who waits for the end of a program doesn't hold its input.
+        // As the standard library does: close the input before waiting for the program's end.
         drop(self.stdin.take());
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         loop {

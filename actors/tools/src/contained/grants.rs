@@ -1,8 +1,9 @@
-//! What of the granted folders is given to a child, when the agent's own files lie below one of them.
+//! What a child gets of the granted folders if the agent's own files are below one of them.
 //!
-//! Landlock takes nothing back of a folder that it has granted. So the folders on the way to the own files aren't granted;
-//! what lies beside that way is, entry by entry, as it is there at the start of the child. In a folder on the way nothing
-//! new can be made, and its names can be listed. With bubblewrap the folders are granted, what is the agent's own isn't
+//! Landlock can't exclude a part of a granted folder. So the folders on the way to the agent's own files aren't
+//! granted. Instead the entries beside the way are granted one by one, as they exist when the child starts. In a folder
+//! on the way, a child can't make new entries but can list the names. With bubblewrap the folders are granted and the
+//! agent's own data is hidden. The folders on the way can't be moved, because each is a mount point.
 //! there, and the folders on the way can't be moved because each is a place where something is mounted.
 
 use std::ffi::{OsStr, OsString};
@@ -15,16 +16,16 @@ use serde::{Deserialize, Serialize};
 use super::mounts::Mounts;
 use crate::OwnFiles;
 
-/// Entries that are granted one by one, at most; each costs the start of a child some microseconds.
+/// Entries granted one by one, at most. Each costs some microseconds at the child's start.
 const MOST: usize = 4096;
-/// Links that a path leads through, at most, as in the kernel (path_resolution(7)).
+/// Links followed in one path, at most, as in the kernel (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// Beginnings of the names of character devices that read a disk or the memory: they take its own commands.
+/// Name prefixes of character devices that give access to a disk or to memory by device commands.
 const DISKS_BY_COMMANDS: [&str; 7] = ["sg", "bsg", "ng", "nvme", "mem", "kmem", "port"];
 
-/// Names in a folder of devices through which a program of root types for a person, reads what a person types, stops the
-/// daemon by its terminal, or ends the machine. A `#` stands for digits.
+/// Names in a device folder through which a root program could type for a person, read a person's typing, stop the
+/// daemon by its terminal, or stop the machine. `#` stands for digits.
 const OF_PERSONS: [&str; 16] = [
     "tty",
     "tty#",
@@ -51,28 +52,28 @@ pub(super) struct Granted {
     /// Folders and files as they are named.
     pub(super) readable: Vec<PathBuf>,
     pub(super) writable: Vec<PathBuf>,
-    /// Entries beside the way to the agent's own files; a link isn't followed.
+    /// Entries beside the way to the agent's own files. Links aren't followed.
     pub(super) beside_readable: Vec<PathBuf>,
     pub(super) beside_writable: Vec<PathBuf>,
-    /// The folders on the way, whose names may be listed.
+    /// The folders on the way; their names may be listed.
     pub(super) listed: Vec<PathBuf>,
 }
 
-/// The way that bubblewrap does the same.
+/// The same for bubblewrap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Mounted {
-    /// Seen as nothing: an empty folder, or a file without content.
+    /// Shown empty: an empty folder or a file without content.
     pub(super) hidden: Vec<PathBuf>,
-    /// Read and not written.
+    /// Read-only.
     pub(super) fixed: Vec<PathBuf>,
     /// Folders on the way, which can't be moved.
     pub(super) pinned: Vec<PathBuf>,
-    /// One of the agent's own is named by a link, over which nothing can be mounted: Landlock must keep it too.
+    /// One of the agent's own paths is a link, over which nothing can be mounted. Landlock must protect it too.
     pub(super) has_link: bool,
 }
 
-/// Why siblings can't be granted instead of a folder.
+/// Why the entries of a folder can't be granted one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TooMany {
     folder: PathBuf,
@@ -90,13 +91,14 @@ impl std::fmt::Display for TooMany {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Care {
-    /// Neither read nor written.
+    /// Neither readable nor writable.
     Hidden,
-    /// Read alone.
+    /// Only readable.
     Fixed,
 }
 
-/// What is kept from children, by its real path: the agent's own, and the kernel's interfaces, which are never written.
+/// What children must not reach, by real path: the agent's own files, and the kernel's interfaces, which are never
+/// writable.
 struct Kept {
     paths: Vec<(PathBuf, Care)>,
     devices: Devices,
@@ -116,26 +118,25 @@ impl Kept {
         Self { paths: all, devices: Devices::of(&mounts) }
     }
 
-    /// For a granted folder: what lies in it, with disks and terminals where it holds the machine's devices.
+    /// For a granted folder: protected paths in it, and disks and terminals if it holds the machine's devices.
     fn within(&self, folder: &Path, is_written: bool) -> Vec<(PathBuf, Care)> {
         let is_kept = |care| care == Care::Hidden || is_written;
         let below = self.paths.iter().filter(|(path, care)| path.starts_with(folder) && is_kept(*care));
         let mut all: Vec<(PathBuf, Care)> = below.cloned().collect();
-        // Everything on a disk can be read from the disk itself.
+        // Everything on a disk can be read through the disk device.
         all.extend(self.devices.within(folder).into_iter().map(|device| (device, Care::Hidden)));
         all
     }
 }
 
-/// Where a path leads, by each name that it has here, and the links on its way. Nothing when it isn't there.
+/// Where a path leads, by each of its names here, and the links on its way. Empty if it doesn't exist.
 fn real(path: &Path, mounts: &Mounts) -> Vec<PathBuf> {
     let real = path.canonicalize().ok();
     let others = real.as_deref().map(|real| mounts.other_names(real)).unwrap_or_default();
     real.into_iter().chain(others).chain(links(path)).collect()
 }
 
-/// Where the links stand that a path leads through, its last name too: with another one in such a place the same path
-/// would lead elsewhere.
+/// Where the links of a path are, its last name too. If such a link were replaced, the same path would lead elsewhere.
 fn links(path: &Path) -> Vec<PathBuf> {
     let parts = |path: &Path| path.iter().rev().map(OsStr::to_owned).collect::<Vec<OsString>>();
     let mut pending = std::path::absolute(path).map(|path| parts(&path)).unwrap_or_default();
@@ -162,7 +163,7 @@ fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink())
 }
 
-/// Where devices are, and the terminals of this daemon, whatever they are called.
+/// Where devices are, and this daemon's terminals under any name.
 struct Devices {
     places: Vec<PathBuf>,
     terminals: Vec<PathBuf>,
@@ -177,8 +178,8 @@ impl Devices {
         Self { places: mounts.of_devices(), terminals: terminals.filter(is_device).collect() }
     }
 
-    /// Disks, memory, terminals and what else nobody but the machine's owner uses, below this folder. A link leads to what
-    /// is kept by its own name.
+    /// Disks, memory, terminals and other devices of the machine's owner below this folder. A link's target is
+    /// protected by its own name.
     fn within(&self, folder: &Path) -> Vec<PathBuf> {
         let is_kept = |entry: &fs::DirEntry| {
             let Ok(kind) = entry.file_type() else { return false };
@@ -207,7 +208,7 @@ fn is_of_persons(name: &str) -> bool {
     })
 }
 
-/// What is granted of these folders, so that nothing of the agent's own is.
+/// What is granted of these folders without any of the agent's own files.
 ///
 /// # Errors
 /// There are too many entries.
@@ -218,7 +219,7 @@ pub(super) fn spare(own: &OwnFiles, readable: &[PathBuf], writable: &[PathBuf]) 
     for (folders, is_written) in [(readable, false), (writable, true)] {
         for folder in folders {
             let whole = if is_written { &mut granted.writable } else { &mut granted.readable };
-            // What isn't there is granted to nobody.
+            // A missing folder is granted to nobody.
             let Ok(real) = folder.canonicalize() else {
                 whole.push(folder.clone());
                 continue;
@@ -239,11 +240,11 @@ pub(super) fn spare(own: &OwnFiles, readable: &[PathBuf], writable: &[PathBuf]) 
     Ok(granted)
 }
 
-/// The folders on the way from a granted folder to the agent's own files, in which a child without namespaces makes nothing
-/// new; none when it holds nothing of them.
+/// The folders on the way from a granted folder to the agent's own files. A child without namespaces can't make new
+/// entries in them. Empty if it holds none of these files.
 ///
 /// # Errors
-/// There is too much beside the way, so that programs aren't started; in words.
+/// There are too many entries beside the way, so programs aren't started; in words.
 pub fn way_to_own(own: &OwnFiles, folder: &Path) -> Result<Vec<PathBuf>, String> {
     spare(own, &[], &[folder.to_owned()]).map(|granted| granted.listed).map_err(|why| why.to_string())
 }
@@ -260,7 +261,7 @@ impl Way<'_> {
         for entry in fs::read_dir(level).into_iter().flatten().flatten() {
             *self.left = self.left.checked_sub(1).ok_or(())?;
             let path = entry.path();
-            // A link's target is granted by its own path, or isn't.
+            // A link's target is granted by its own path or not at all.
             if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
                 continue;
             }
@@ -293,17 +294,17 @@ pub(super) fn mounted(own: &OwnFiles, readable: &[PathBuf], writable: &[PathBuf]
     for (folders, is_written) in [(readable, false), (writable, true)] {
         for folder in folders {
             let Ok(real) = folder.canonicalize() else { continue };
-            // The folder itself lies in the data.
+            // The folder itself is in the data.
             if kept.paths.iter().any(|(own, care)| *care == Care::Hidden && real.starts_with(own)) {
                 mounted.hidden.push(folder.clone());
                 continue;
             }
-            // The folder itself lies in what may only be read.
+            // The folder itself is in a read-only path.
             if is_written && kept.paths.iter().any(|(own, care)| *care == Care::Fixed && real.starts_with(own)) {
                 mounted.fixed.push(folder.clone());
             }
             for (path, care) in kept.within(&real, is_written) {
-                // There is a fresh one.
+                // bubblewrap mounts a fresh one.
                 if path == Path::new("/proc") {
                     continue;
                 }

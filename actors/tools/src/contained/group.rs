@@ -1,8 +1,7 @@
-//! The process group of one run, the process that holds it, and the control group around it where there can be one.
+//! The process group of one run, the process that leads it, and the control group around it if there is one.
 //!
-//! This process takes in the orphans of its children (`PR_SET_CHILD_SUBREAPER`, prctl(2)). So all of a run end as its
-//! children: it waits for each, none stays behind as a zombie, and when it has no child in the group any more, nobody is
-//! left there.
+//! This process adopts the orphans of its children (`PR_SET_CHILD_SUBREAPER`, prctl(2)). So all processes of a run end
+//! as its children. It waits for each, and no zombie is left. When it has no child in the group, the group is empty.
 
 use std::cell::Cell;
 use std::os::unix::process::CommandExt;
@@ -22,31 +21,31 @@ use super::processes::{self, LeftProcess, Process};
 use super::report::{Layer, SandboxReport};
 use crate::{ErrorKind, ToolFailure};
 
-/// What the leader does: waits for its input to end, which happens when this process dies, whatever kills it. Then it ends
-/// the control group, if there is one, and its own.
+/// The leader waits for the end of its input, which comes when this process dies from any cause. Then it kills the
+/// control group, if there is one, and its own process group.
 const LEADER: &str = "read -r _; [ -z \"$1\" ] || echo 1 > \"$1\"; kill -9 0";
-/// Between two looks at those that are being killed.
+/// Pause between two checks of processes that are being killed.
 const PAUSE: Duration = Duration::from_micros(300);
 
 /// A group led by a shell.
 pub(super) struct Group<'latch> {
     anchor: Child,
-    /// Until it is over.
+    /// Registered with the latch until the run is over.
     registered: Option<ChildGroup<'latch>>,
     was_stopped: Cell<bool>,
     cgroup: Result<Cgroup, String>,
     /// Orphans of the run become children of this process.
     takes_orphans: bool,
-    /// Nothing of the run can leave the control group, so that it alone tells who is there.
+    /// No process of the run can leave the control group, so the group alone lists all of them.
     is_closed: bool,
 }
 
-/// Who was still there at the end.
+/// Processes that still existed at the end.
 #[derive(Debug, Default)]
 pub(super) struct Remains {
-    /// Had got out of the group, and was ended.
+    /// They had left the group and were ended.
     pub(super) strays: Vec<LeftProcess>,
-    /// Couldn't be ended in time, for example because a device doesn't answer.
+    /// They couldn't be ended in time, for example because a device doesn't answer.
     pub(super) living: Vec<LeftProcess>,
 }
 
@@ -92,14 +91,14 @@ impl<'latch> Group<'latch> {
         self.was_stopped.get()
     }
 
-    /// Puts the gate into the control group, before it opens. What can't be done is in [`Group::cgroup`] then.
+    /// Puts the gate into the control group before it opens. A failure is stored in [`Group::cgroup`].
     pub(super) fn adopt(&mut self, gate: u32) {
         if let Err(why) = self.cgroup.as_ref().map_or(Ok(()), |cgroup| cgroup.adopt(gate)) {
             self.cgroup = Err(why);
         }
     }
 
-    /// The walls of the run are up: what is in the control group can't write to its files, and stays in the group.
+    /// The run's walls are up: processes in the control group can't write to its files, and stay in the process group.
     pub(super) fn close(&mut self, report: &SandboxReport) {
         let is_held = |layer: &Layer| matches!(layer, Layer::Enforced { .. } | Layer::Partial { .. });
         self.is_closed = self.cgroup.is_ok() && is_held(&report.files) && is_held(&report.group);
@@ -110,8 +109,8 @@ impl<'latch> Group<'latch> {
         self.cgroup.as_ref().map_err(String::as_str)
     }
 
-    /// SIGKILL to all of the group, its leader too, and of the control group. The leader isn't waited for before the end,
-    /// so its number stays this group's.
+    /// Sends SIGKILL to the process group, its leader too, and to the control group. The leader isn't waited for before
+    /// the end, so its number stays this group's.
     pub(super) fn kill(&self) {
         if let Some(registered) = &self.registered {
             registered.kill();
@@ -121,7 +120,8 @@ impl<'latch> Group<'latch> {
         }
     }
 
-    /// All that run now, beside the leader. `mark` is a variable that the environment of each of them was begun with.
+    /// All processes that run now, without the leader. `mark` is a variable with which the environment of each of them
+    /// started.
     pub(super) fn members(&self, mark: &str) -> Vec<Process> {
         if let (Ok(cgroup), true) = (&self.cgroup, self.is_closed) {
             let all = cgroup.members().into_iter().filter_map(Process::of);
@@ -131,12 +131,12 @@ impl<'latch> Group<'latch> {
         processes::of_call(self.id(), mark, &others)
     }
 
-    /// Those of `members` that have got out of the group.
+    /// Those of `members` that have left the process group.
     pub(super) fn strays(&self, members: &[Process]) -> Vec<Process> {
         members.iter().filter(|process| process.group != self.id()).cloned().collect()
     }
 
-    /// Takes note of orphans of the run that have died, while it goes on. The gate's end is somebody else's to hear of.
+    /// Waits for orphans of the run that have died. The gate's end is waited for elsewhere.
     pub(super) fn tidy(&self, gate: u32) {
         let any_dead = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let group = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
@@ -145,12 +145,12 @@ impl<'latch> Group<'latch> {
         }
     }
 
-    /// Ends the group and all that have got out of it, and waits until they are dead, for so long. `strays` are those that
-    /// were seen before the kill, when their parents could still be known.
+    /// Ends the group and all processes that left it, and waits up to `patience` until they are dead. `strays` are
+    /// those seen before the kill, while their parents were still known.
     pub(super) fn end(&mut self, mark: &str, mut strays: Vec<Process>, patience: Duration) -> Remains {
         self.kill();
         self.was_stopped();
-        // From here on the number may become another's; no stop needs it any more.
+        // From here on the number may be reused. No stop needs it any more.
         self.registered = None;
         let watch = Stopwatch::start();
         let mut remains = Remains::default();
@@ -173,7 +173,7 @@ impl<'latch> Group<'latch> {
                 if remains.strays.is_empty() {
                     return remains;
                 }
-                // Who had got out may have started others meanwhile.
+                // Processes that had left may have started others meanwhile.
                 strays = self.members(mark);
                 if strays.is_empty() {
                     return remains;
@@ -187,7 +187,7 @@ impl<'latch> Group<'latch> {
         }
     }
 
-    /// Takes note of all deaths in the group. True when none of it is left.
+    /// Waits for all dead processes of the group. True if none is left.
     fn all_waited_for(&self) -> bool {
         let Some(group) = i32::try_from(self.id()).ok().and_then(Pid::from_raw) else { return true };
         loop {
@@ -201,7 +201,7 @@ impl<'latch> Group<'latch> {
     }
 }
 
-/// If it is a child of this process, and dead.
+/// Waits for it if it is a dead child of this process.
 fn wait_for_one(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = waitpid(Some(pid), WaitOptions::NOHANG);

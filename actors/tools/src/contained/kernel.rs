@@ -1,4 +1,4 @@
-//! What this kernel can enforce, tried out rather than looked up.
+//! What this kernel can enforce, found by trial.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,25 +17,25 @@ pub enum LandlockSupport {
     },
 }
 
-/// What the kernel offers for keeping child processes in bounds.
+/// What the kernel offers for restricting child processes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelSupport {
     pub landlock: LandlockSupport,
-    /// None when filters work; else why not.
+    /// `None` if filters work; else why not.
     pub seccomp_missing: Option<String>,
-    /// None when each call can have a control group of its own; else why not.
+    /// `None` if each call can have a control group; else why not.
     #[serde(default)]
     pub cgroup_missing: Option<String>,
-    /// Controllers that can hold a call, such as `pids` and `memory`.
+    /// Controllers that can limit a call, such as `pids` and `memory`.
     #[serde(default)]
     pub cgroup_controllers: Vec<String>,
-    /// None when a child's connections can be looked at one by one; else why not.
+    /// `None` if a child's connections can be checked one by one; else why not.
     #[serde(default)]
     pub notifications_missing: Option<String>,
 }
 
 impl KernelSupport {
-    /// Tries each on a thread that ends right after, because a restriction can't be taken off again.
+    /// Tries each on a thread that ends right after, because a restriction can't be removed.
     pub fn probe() -> Self {
         let landlock = on_own_thread(landlock_layer::version);
         let cgroup = cgroup::probe();
@@ -51,12 +51,12 @@ impl KernelSupport {
         }
     }
 
-    /// True when a run can be contained whole: files, signals, network and group. A control group is a second wall.
+    /// True if a run can be fully contained: files, signals, network and group. A control group is a second wall.
     pub fn is_complete(&self) -> bool {
         matches!(self.landlock, LandlockSupport::Available { abi } if abi >= 6) && self.seccomp_missing.is_none()
     }
 
-    /// For the start-up lines and `maxim doctor`: each with whether it is well.
+    /// Lines for the start and for `maxim doctor`, each with whether it is well.
     pub fn lines(&self) -> Vec<(bool, String)> {
         let files = match &self.landlock {
             LandlockSupport::Available { abi } if *abi >= 6 => (

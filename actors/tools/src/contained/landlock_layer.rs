@@ -1,4 +1,4 @@
-//! Files by Landlock: what isn't named can't be reached, whatever the path says.
+//! Files by Landlock: a path that isn't granted can't be reached.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,10 +14,10 @@ use super::policy::Network;
 use super::report::Layer;
 use super::walls::Walls;
 
-/// The version of the interface that has all that is asked for here: files (1–3), TCP (4), devices (5), signals (6).
+/// The interface version with all that is used here: files (1–3), TCP (4), devices (5), signals (6).
 const WANTED: ABI = ABI::V6;
 
-/// Restricts this thread and what it starts from now on. Answers for files and for signals.
+/// Restricts this thread and all that it starts from now on. Returns the layers for files and signals.
 pub(super) fn apply(walls: &Walls) -> (Layer, Layer) {
     match restrict(walls) {
         Ok(status) => layers(&status),
@@ -31,14 +31,14 @@ pub(super) fn apply(walls: &Walls) -> (Layer, Layer) {
 fn restrict(walls: &Walls) -> Result<RestrictionStatus, RulesetError> {
     let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(WANTED))?.scope(Scope::from_all(WANTED))?;
     if walls.network == Network::Off {
-        // A second wall behind the filter: no rule follows, so no TCP.
+        // A second wall behind the filter: no rule follows, so TCP is refused.
         ruleset = ruleset.handle_access(AccessNet::from_all(WANTED))?;
     } else if !walls.closed_ports.is_empty() {
         ruleset = ruleset.handle_access(AccessNet::ConnectTcp)?;
     }
     let devices = AccessFs::ReadFile | AccessFs::WriteFile;
     let Granted { readable, writable, beside_readable, beside_writable, listed } = &walls.granted;
-    // There is a rule for each port that is open: none can be taken out of all.
+    // One rule for each open port: a port can't be excluded from all.
     let open = (0..=u16::MAX).filter(|port| !walls.closed_ports.is_empty() && !walls.closed_ports.contains(port));
     ruleset
         .create()?
@@ -52,7 +52,7 @@ fn restrict(walls: &Walls) -> Result<RestrictionStatus, RulesetError> {
         .restrict_self()
 }
 
-/// Rules for what these paths name. A link that has come into their place meanwhile isn't followed.
+/// Rules for these paths themselves. If a link has replaced a path meanwhile, it isn't followed.
 fn themselves(
     paths: &[PathBuf],
     access: BitFlags<AccessFs>,
@@ -100,7 +100,7 @@ fn both(why: &str) -> (Layer, Layer) {
     (Layer::Missing { why: why.into() }, Layer::Missing { why: why.into() })
 }
 
-/// The interface's version on this kernel; an error says why there is none. Restricts the thread that asks.
+/// The interface's version on this kernel; the error says why there is none. Restricts the calling thread.
 pub(super) fn version() -> Result<i32, String> {
     let root = [Path::new("/")];
     let status = Ruleset::default()

@@ -1,4 +1,4 @@
-//! rlimits, given to a child from outside while it waits.
+//! rlimits, set from outside on a child that waits.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,8 +10,8 @@ use super::cgroup::Cgroup;
 use super::policy::Limits;
 use super::report::Layer;
 
-/// Sets all limits of the process; what the kernel refuses is in the answer. A control group holds all of a call together
-/// to a number of processes and to an amount of memory.
+/// Sets all limits of the process. The returned layer lists what the kernel refuses. A control group limits the
+/// processes and the memory of the whole call.
 pub(super) fn apply(pid: u32, limits: &Limits, deadline: Duration, cgroup: Result<&Cgroup, &str>) -> Layer {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Layer::Missing { why: format!("{pid} is no process id") };
@@ -45,14 +45,14 @@ pub(super) fn apply(pid: u32, limits: &Limits, deadline: Duration, cgroup: Resul
     if missing.is_empty() { Layer::Enforced { by } } else { Layer::Partial { by, missing: missing.join("; ") } }
 }
 
-/// Never raises what is lower already: that would need a right that the agent shouldn't have.
+/// Never raises a lower limit: that would need a right that the agent shouldn't have.
 fn set(pid: Pid, resource: Resource, most: u64) -> rustix::io::Result<()> {
     let hard = rustix::process::getrlimit(resource).maximum;
     let most = hard.map_or(most, |hard| hard.min(most));
     prlimit(Some(pid), resource, Rlimit { current: Some(most), maximum: Some(most) }).map(drop)
 }
 
-/// Threads of all processes of this user, which is what the kernel counts. Processes that end meanwhile count as none.
+/// Threads of all processes of this user, which is what the kernel counts. A process that ends meanwhile isn't counted.
 fn processes_of_this_user() -> u64 {
     let own = geteuid().as_raw();
     let Ok(processes) = fs::read_dir("/proc") else { return 0 };

@@ -1,15 +1,15 @@
-//! A child process that the kernel keeps in bounds.
+//! A child process that the kernel restricts.
 //!
 //! Three processes make one run. The *anchor* (`group`) leads a process group that is registered with the latch before
-//! anything else exists; it holds the group's number until the run is over, so that no kill can meet a stranger, and it
-//! kills the group when this process dies. The *gate* is a shell that is started restricted into that group and waits;
-//! it gets its limits while it waits. Then it becomes the command.
+//! anything else starts. It holds the group's number until the run is over, so no kill can hit a foreign process. It
+//! kills the group when this process dies. The *gate* is a shell that starts restricted in that group and waits while
+//! it gets its limits. Then it becomes the command.
 //!
-//! Landlock and seccomp are given to the thread that starts the gate, which passes them on to its children. A filter
-//! that refuses `setsid`, every other group and new namespaces makes the group one that can't be left. Where bubblewrap is
-//! used, the gate becomes that, and the walls are raised inside of its namespaces, before the command. Where control groups
-//! may be made, the gate is in one, which is ended at once. At the end all of the run are looked for by each of these, and
-//! whoever was left is ended and named.
+//! Landlock and seccomp are applied to the thread that starts the gate, and its children inherit them. A filter that
+//! refuses `setsid`, other groups and new namespaces makes the group impossible to leave. With bubblewrap, the gate
+//! becomes bubblewrap, and the walls are raised inside its namespaces before the command. If control groups can be
+//! made, the gate is in one, which is ended with one write. At the end each of these is used to find processes of the
+//! run; those that were left are ended and named.
 
 mod barriers;
 mod bubblewrap;
@@ -69,8 +69,8 @@ pub use processes::LeftProcess;
 pub use report::{Layer, SandboxReport};
 pub use served::{Running, ServedEnd, serve};
 
-/// How long dying may take after the kill, and how long the output may stay open. Only a process that has left the group
-/// can hold it, which a kernel with seccomp makes impossible.
+/// How long dying may take after the kill, and how long the output may stay open. Only a process that has left the
+/// group can hold it open; with seccomp that is impossible.
 const AFTER_THE_KILL: Duration = Duration::from_secs(2);
 
 /// What is to run.
@@ -82,9 +82,9 @@ pub struct ChildSpec {
     pub cwd: PathBuf,
     /// Folders that it may read and write.
     pub writable: Vec<PathBuf>,
-    /// Bytes for its standard input, which then ends.
+    /// Bytes for its standard input, which ends after them.
     pub stdin: Vec<u8>,
-    /// It and all that it has started are killed after this.
+    /// It and everything that it started are killed after this.
     pub deadline: Duration,
     /// Bytes kept of each of standard output and standard error.
     pub output_cap: usize,
@@ -95,8 +95,9 @@ struct Started {
     report: SandboxReport,
 }
 
-/// Runs a program until it ends, its deadline passes or the latch stops it. When this returns, nothing of it runs any
-/// more. Refused when the kernel lacks something and the policy says [`OnMissing::Refuse`].
+/// Runs a program until it ends, its deadline passes or the latch stops it. When this returns, none of its processes
+/// runs, except those named in the report that couldn't be ended. Refused if the kernel lacks something and the policy
+/// says [`OnMissing::Refuse`].
 pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Result<ChildOutcome, ToolFailure> {
     let mut group = Group::lead(permit, &policy.limits)?;
     let scratch = Scratch::make()?;
@@ -107,7 +108,7 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
         wait_at_gate(spec, policy, &mut group, &scratch, ended)?;
     let stdout = Reading::start(child.stdout.take(), spec.output_cap)?;
     let stderr = Reading::start(child.stderr.take(), spec.output_cap)?;
-    // A stop that came before the gate was in the group has missed it. One that comes from here on kills it.
+    // A stop that came before the gate joined the group has missed it. A later stop kills it.
     if group.was_stopped() {
         group.kill();
         let _ = child.wait();
@@ -156,19 +157,19 @@ pub fn run(spec: &ChildSpec, policy: &SandboxPolicy, permit: &Permit<'_>) -> Res
     } else if !(stdout_closed && stderr_closed) {
         report.group = Layer::Missing { why: "a process has left the group and still holds the output".into() };
     }
-    // All of a call that was ended from outside were there, which is no news.
+    // A call that was ended from outside still had all its processes; they aren't reported.
     let has_ended_by_itself = matches!(ending, Ending::Exited(_) | Ending::Killed(_));
     let left = if has_ended_by_itself { told(&members, policy) } else { strays };
     Ok(ChildOutcome { ending, stdout, stderr, report, left, filled, restored, times })
 }
 
-/// Those of the command. The one that made its namespaces ends with these.
+/// The command's processes. bubblewrap's own process ends with them and isn't reported.
 fn told(members: &[processes::Process], policy: &SandboxPolicy) -> Vec<LeftProcess> {
     let is_of_command = |left: &LeftProcess| policy.namespaces.is_none() || left.name != bubblewrap::NAME;
     members.iter().map(processes::Process::told).filter(is_of_command).collect()
 }
 
-/// A restricted child that waits at its gate; the thread that started it waits for it once it has it back.
+/// A restricted child that waits at its gate. The thread that started it waits for its end once it has it back.
 struct Waiting {
     child: Gate,
     report: SandboxReport,
@@ -177,7 +178,7 @@ struct Waiting {
     keeper: Option<Keeper>,
 }
 
-/// Starts the gate in the group and gives it its limits; `ended` is told how the child ended.
+/// Starts the gate in the group and sets its limits. `ended` receives how the child ended.
 fn wait_at_gate(
     spec: &ChildSpec,
     policy: &SandboxPolicy,
@@ -212,7 +213,7 @@ fn not_started(spec: &ChildSpec) -> ToolFailure {
     ToolFailure::new(ErrorKind::Stopped, format!("{} was not started: stopped", spec.program))
 }
 
-/// On a thread of its own, which the restrictions stay with; it waits for the child that it is handed back.
+/// On a separate thread, which keeps the restrictions. It waits for the child that it is handed back.
 fn start(
     spec: &ChildSpec,
     policy: &SandboxPolicy,
@@ -245,7 +246,7 @@ fn no_thread(error: &std::io::Error) -> ToolFailure {
     ToolFailure::new(ErrorKind::Unavailable, format!("no thread can be started for a child process: {error}"))
 }
 
-/// Starts the gate from this thread, whose restrictions it inherits.
+/// Starts the gate from this thread; the gate inherits its restrictions.
 fn start_here(
     spec: &ChildSpec,
     policy: &SandboxPolicy,
@@ -295,7 +296,7 @@ fn start_here(
     Ok(Started { child, report })
 }
 
-/// It would run where it can reach the agent's own files, and nobody has said that it may.
+/// The program could reach the agent's own files, and no person has allowed that.
 fn exposing(spec: &ChildSpec, why: &str) -> ToolFailure {
     let message = format!(
         "{} was not started: {why}; install bubblewrap, work in another folder, or set tools.expose_own_data = true",
@@ -315,7 +316,7 @@ fn open_gate(child: &mut Gate, input: &[u8]) -> Result<(), ToolFailure> {
     Ok(())
 }
 
-/// Waits for the end, and says when the kill was sent, if one was. `is_full` is asked again and again, and ends it.
+/// Waits for the end and returns when the kill was sent, if it was. `is_full` is asked repeatedly and ends the run.
 fn wait(
     status: &Receiver<std::io::Result<ExitStatus>>,
     watch: Stopwatch,
@@ -331,7 +332,7 @@ fn wait(
         match (status.recv_timeout(patience), ended_for) {
             (Ok(status), _) => break status,
             (Err(RecvTimeoutError::Disconnected), _) => return Err(lost("its thread has died".into())),
-            // It hangs in the kernel; the report names it.
+            // It hangs in the kernel. The report names it.
             (Err(RecvTimeoutError::Timeout), Some(ending)) => return Ok((ending, killed)),
             (Err(RecvTimeoutError::Timeout), None) => {
                 let is_late = watch.elapsed() >= deadline;
@@ -345,7 +346,7 @@ fn wait(
     };
     let status = status.map_err(|error| lost(error.to_string()))?;
     let ending = match (group.was_stopped(), ended_for, status.code(), status.signal()) {
-        // What ended by itself has ended so, whatever came after it.
+        // A run that ended by itself keeps that ending, even if a stop or the deadline came later.
         (true, _, None, _) => Ending::Stopped,
         (_, Some(ending), None, _) => ending,
         (_, _, Some(code), _) => Ending::Exited(code),
@@ -354,7 +355,7 @@ fn wait(
     Ok((ending, killed))
 }
 
-/// A private folder for temporary files, gone with the run.
+/// A private folder for temporary files, removed with the run.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -368,12 +369,12 @@ impl Scratch {
         Ok(Self(folder))
     }
 
-    /// A variable that the environment of each process of the run is begun with, and of no other.
+    /// A variable with which the environment of each process of the run starts, and of no other process.
     fn mark(&self) -> String {
         format!("TMPDIR={}", self.0.display())
     }
 
-    /// All folders that are written in.
+    /// All folders that may be written.
     fn and<'a>(&'a self, others: &'a [PathBuf]) -> Vec<&'a Path> {
         others.iter().map(PathBuf::as_path).chain([self.0.as_path()]).collect()
     }
@@ -381,7 +382,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What can't be removed is a temporary file too many, and no reason to fail the run.
+        // A file that can't be removed is only a leftover temporary file, so the run doesn't fail.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,5 +1,5 @@
-//! What is mounted where: other names of a file, since the same place of a disk may be mounted in several folders, and the
-//! kernel's own interfaces.
+//! What is mounted where: other names of a file, because one place of a disk may be mounted in several folders; and the
+//! kernel's interfaces.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 struct Mount {
     /// Of the file system.
     device: String,
-    /// What of the file system is mounted.
+    /// The part of the file system that is mounted.
     root: PathBuf,
     point: PathBuf,
     /// The type of the file system.
     kind: String,
 }
 
-/// File systems that are doors to the kernel. Through some of them one freezes or kills any process, this daemon too
-/// (control groups), starts programs outside of any sandbox, or changes the running kernel.
+/// File systems that are interfaces of the kernel. Through some of them a program could freeze or kill any process,
+/// this daemon too (control groups), start programs outside any sandbox, or change the running kernel.
 const OF_THE_KERNEL: [&str; 18] = [
     "proc",
     "sysfs",
@@ -51,18 +51,18 @@ impl Mounts {
         Self(mountinfo.lines().filter_map(read).collect())
     }
 
-    /// Where the kernel has its interfaces, always with /proc and /sys. None lies below another one.
+    /// Mount points of the kernel's interfaces, always with /proc and /sys. None is below another.
     pub(super) fn of_the_kernel(&self) -> Vec<PathBuf> {
         let mounts = self.0.iter().filter(|mount| OF_THE_KERNEL.contains(&mount.kind.as_str()));
         let always = ["/proc", "/sys"].map(PathBuf::from);
         let mut points: Vec<PathBuf> = mounts.map(|mount| mount.point.clone()).chain(always).collect();
-        // A folder stands before what lies in it.
+        // A folder sorts before its content.
         points.sort();
         points.dedup_by(|point, before| point.starts_with(before.as_path()));
         points
     }
 
-    /// Folders of devices: /dev, and where else the kernel's own one is mounted.
+    /// Folders of devices: /dev, and all other mounts of devtmpfs.
     pub(super) fn of_devices(&self) -> Vec<PathBuf> {
         let mounts = self.0.iter().filter(|mount| mount.kind == "devtmpfs");
         let mut points: Vec<PathBuf> = mounts.map(|mount| mount.point.clone()).chain(["/dev".into()]).collect();
@@ -71,16 +71,16 @@ impl Mounts {
         points
     }
 
-    /// Under which other paths the same file lies here; `path` is resolved already.
+    /// Other paths of the same file. `path` is resolved already.
     pub(super) fn other_names(&self, path: &Path) -> Vec<PathBuf> {
         let identity = |path: &Path| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
         let own = identity(path);
-        // Another mount may lie over such a name.
+        // Another mount may cover such a name.
         self.names(path).into_iter().filter(|name| own.is_some() && identity(name) == own).collect()
     }
 
     fn names(&self, path: &Path) -> Vec<PathBuf> {
-        // Of two mounts on one folder the later is seen.
+        // Of two mounts on one folder the later is visible.
         let around = self.0.iter().filter(|mount| path.starts_with(&mount.point));
         let Some(mount) = around.max_by_key(|mount| mount.point.components().count()) else { return Vec::new() };
         let Some(place) = below(&mount.root, path, &mount.point) else { return Vec::new() };
@@ -93,7 +93,7 @@ impl Mounts {
     }
 }
 
-/// What `path` is in `folder`, put into another one.
+/// Moves `path` from `folder` to the other folder.
 fn below(other: &Path, path: &Path, folder: &Path) -> Option<PathBuf> {
     let rest = path.strip_prefix(folder).ok()?;
     Some(if rest.as_os_str().is_empty() { other.to_owned() } else { other.join(rest) })

@@ -1,4 +1,4 @@
-//! What came of a run.
+//! The outcome of a run.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use super::report::SandboxReport;
 pub enum Ending {
     /// By itself, with this code.
     Exited(i32),
-    /// By this signal, of its own doing or by a limit.
+    /// By this signal, its own or caused by a limit.
     Killed(i32),
     /// At the deadline.
     DeadlinePassed,
     /// By the stop latch.
     Stopped,
-    /// When it had written more than it may.
+    /// It had written more than allowed.
     DiskFilled,
 }
 
@@ -32,31 +32,31 @@ pub struct ChildOutcome {
     pub stdout: Captured,
     pub stderr: Captured,
     pub report: SandboxReport,
-    /// What still ran when the command had ended, or had got out of its group. All of it was ended.
+    /// Processes that still ran when the command had ended, or that had left its group. All were ended.
     #[serde(default)]
     pub left: Vec<LeftProcess>,
-    /// How it passed the bound of what it may write; with [`Ending::DiskFilled`].
+    /// How it passed the disk bound, with [`Ending::DiskFilled`].
     #[serde(default)]
     pub filled: Option<String>,
-    /// Modes of the agent's own folder that were changed while it ran, and were set back, in words.
+    /// Changed modes of the agent's own folder that were set back, in words.
     #[serde(default)]
     pub restored: Vec<String>,
     #[serde(default)]
     pub times: Times,
 }
 
-/// When it was over, from the opening of the gate on.
+/// Times from the opening of the gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// All of it had been sent the kill, at the deadline or at the bound of what it may write.
+    /// When the kill was sent to all of it, at the deadline or at the disk bound.
     pub killed: Option<Duration>,
-    /// The command was known to have ended.
+    /// When the command was known to have ended.
     pub ended: Duration,
-    /// Nothing of it ran any more.
+    /// When none of its processes ran any more.
     pub gone: Duration,
 }
 
-/// What programs say when the sandbox has refused a call; git hides the kernel's own words.
+/// What programs print when the sandbox has refused a call. git replaces the kernel's own words.
 const REFUSED: [&str; 2] = ["Operation not permitted", "writable by group"];
 /// Why that may be.
 const REFUSALS: &str = "the sandbox answers \u{201c}Operation not permitted\u{201d} to setuid and setgid bits (on folders too: \
@@ -65,7 +65,7 @@ const REFUSALS: &str = "the sandbox answers \u{201c}Operation not permitted\u{20
                         signals, limits and priorities of other processes";
 
 impl ChildOutcome {
-    /// Who was left, for a person; none when nobody was.
+    /// The processes that were left, for a person; `None` if there were none.
     pub fn left_in_words(&self) -> Option<String> {
         let count = self.left.len();
         let they = if count == 1 { "1 process was left and was ended" } else { "processes were left and were ended" };
@@ -73,8 +73,9 @@ impl ChildOutcome {
         (count > 0).then(|| format!("{they}: {}", processes::in_words(&self.left)))
     }
 
-    /// Adds to a tool's output what the sandbox has to tell of the run: `sandbox_gaps` where the kernel couldn't enforce all,
-    /// `left_running` for processes that were left, `own_files_restored`, and where it failed `sandbox_notes`.
+    /// Adds to a tool's output what the sandbox reports of the run: `sandbox_gaps` if the kernel couldn't enforce
+    /// everything, `left_running` for processes that were left, `own_files_restored`, and after a failure
+    /// `sandbox_notes`.
     pub fn tell(&self, output: &mut Value) {
         let gaps = self.report.gaps();
         if !gaps.is_empty() {
@@ -86,7 +87,7 @@ impl ChildOutcome {
         if !self.restored.is_empty() {
             output["own_files_restored"] = self.restored.clone().into();
         }
-        // Worth reading only where something has failed.
+        // Worth reading only after a failure.
         let is_refused = REFUSED.iter().any(|words| self.stderr.text.contains(words));
         let mut notes: Vec<&str> = is_refused.then_some(REFUSALS).into_iter().collect();
         if self.ending != Ending::Exited(0) {
@@ -100,6 +101,6 @@ impl ChildOutcome {
     /// Why it was ended for what it wrote, for a person.
     pub fn filled_in_words(&self) -> String {
         let why = self.filled.as_deref().unwrap_or("it has written more than it may");
-        format!("was ended: {why}; what it wrote is still there, but for its temporary files")
+        format!("was ended: {why}; what it wrote is still there, except its temporary files")
     }
 }

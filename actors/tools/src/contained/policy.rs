@@ -15,11 +15,11 @@ use crate::OwnFiles;
 pub enum Network {
     /// No socket can be made.
     Off,
-    /// Internet sockets; none to local services, which would be a way around the sandbox.
+    /// Internet sockets only. Local services can't be reached; they would be a way around the sandbox.
     On,
 }
 
-/// What to do when the kernel can't enforce all of it.
+/// What to do if the kernel can't enforce everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnMissing {
@@ -29,26 +29,27 @@ pub enum OnMissing {
     Refuse,
 }
 
-/// Bounds of one process or of the user, by the kernel's rlimits (getrlimit(2)).
+/// Limits of one process or of the user, by the kernel's rlimits (getrlimit(2)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Processor seconds of one process; none means the deadline on every core, rounded up.
+    /// Processor seconds of one process; `None`: the deadline on every core, rounded up.
     pub cpu_seconds: Option<u64>,
     /// Writable private memory of one process, in bytes. Default 4 GiB.
     pub memory_bytes: u64,
     /// Address space of one process, in bytes. Default 64 GiB: runtimes reserve far more than they use.
     pub address_space_bytes: u64,
-    /// The biggest file it can write, in bytes. Default 1 GiB.
+    /// The largest file that it can write, in bytes. Default 1 GiB.
     pub file_bytes: u64,
     /// Open files of one process. Default 1024.
     pub open_files: u64,
-    /// Processes and threads: of one call, where it has a control group; else beyond those that the user has at the start,
-    /// to which the kernel doesn't hold root. Default 512.
+    /// Processes and threads: of one call if it has a control group; otherwise in addition to the user's at the start.
+    /// The kernel doesn't limit root by the latter. Default 512.
     pub processes: u64,
-    /// Memory of all processes of one call, in bytes, where it has a control group. Default 8 GiB.
+    /// Memory of all processes of one call, in bytes, if it has a control group. Default 8 GiB.
     pub all_memory_bytes: u64,
-    /// What one call may write to disk in all, in bytes; a program that goes on running within a minute. Default 8 GiB.
+    /// What one call may write to disk in all, in bytes. For a program that keeps running: within a minute. Default 8
+    /// GiB.
     pub disk_bytes: u64,
 }
 
@@ -68,12 +69,12 @@ impl Default for Limits {
     }
 }
 
-/// The bounds of child processes. Where they may write is said with each run.
+/// The bounds of child processes. Each run names its writable folders.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxPolicy {
     pub network: Network,
     pub on_missing: OnMissing,
-    /// Files and folders that may be read and executed. What isn't there is left out.
+    /// Files and folders that may be read and executed. Missing ones are left out.
     pub readable: Vec<PathBuf>,
     /// Devices that may be read and written.
     pub devices: Vec<PathBuf>,
@@ -82,21 +83,21 @@ pub struct SandboxPolicy {
     pub path: String,
     /// Further environment variables, such as `CARGO_HOME`. Never put a secret here: the agent reads them.
     pub environment: BTreeMap<String, String>,
-    /// Each child gets namespaces of its own by this; none goes without.
+    /// With it each child gets its own namespaces. `None`: no bubblewrap, so no namespaces.
     pub namespaces: Option<Bubblewrap>,
-    /// The agent's own, which lie in no child's reach as far as they can be kept from it.
+    /// The agent's own files. Children are kept from them as far as the kernel can do that.
     #[serde(default)]
     pub own: OwnFiles,
-    /// Children run also where they can reach those. Default false.
+    /// Children run even if they can reach those files. Default false.
     #[serde(default)]
     pub expose_own_data: bool,
-    /// Where this daemon listens; no child connects to it.
+    /// Where this daemon listens. No child connects to it.
     #[serde(default)]
     pub own_ports: OwnPorts,
 }
 
-/// Programs, libraries and what they need to know of the system. Of /etc only what programs look up and no one hides:
-/// as root the whole of it would hold password hashes and private keys.
+/// Programs, libraries and the system files that they need. Of /etc only files that programs look up and that hold no
+/// secrets: for root, the whole of /etc would include password hashes and private keys.
 const READABLE: &[&str] = &[
     "/usr",
     "/bin",
@@ -153,8 +154,9 @@ const READABLE: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// A child of root changes no owner, so tar mustn't try to. git tidies up in a session of its own, which is refused here; so it tidies up before it ends. And a repository's own settings
-/// run nothing when git only looks: no monitor of files, no pager, no helper of a bare repository that lies among the files.
+/// A child of root can't change owners, so tar mustn't try. git's background maintenance needs its own session, which
+/// is refused, so it runs in the foreground. A repository's own settings run nothing when git only reads: no file
+/// monitor, no pager, no helper of a bare repository among the files.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("TAR_OPTIONS", "--no-same-owner"),
     ("GIT_CONFIG_COUNT", "7"),
@@ -193,7 +195,7 @@ impl Default for SandboxPolicy {
 }
 
 impl SandboxPolicy {
-    /// A program by name: the first executable file of this name on the search path.
+    /// The first executable file of this name on the search path.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
         let can_run = |path: &PathBuf| {
@@ -202,7 +204,7 @@ impl SandboxPolicy {
         self.path.split(':').map(|folder| Path::new(folder).join(name)).find(can_run)
     }
 
-    /// The whole environment of a child: nothing is inherited, so no secret of this process can be.
+    /// The whole environment of a child. Nothing is inherited, so no secret of this process can be.
     pub(super) fn environment(&self, scratch: &Path) -> BTreeMap<String, String> {
         let mut all = self.environment.clone();
         let own = [
@@ -210,11 +212,12 @@ impl SandboxPolicy {
             ("TMPDIR", scratch.display().to_string()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "dumb".into()),
-            // What was allowed is compared by its files: a run must not leave new ones that the next would load.
+            // An allowed call is compared by its files, so a run must not leave new ones that the next run would load.
             ("PYTHONDONTWRITEBYTECODE", "1".into()),
         ];
         all.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        // Programs run what they find in their home, so it is empty at each start and no folder that a tool writes to.
+        // Programs run what they find in their home. So it is a folder that is empty at each start and that no tool
+        // writes to.
         all.entry("HOME".into()).or_insert_with(|| scratch.display().to_string());
         all
     }

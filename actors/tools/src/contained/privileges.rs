@@ -1,7 +1,8 @@
-//! What of root's power a child process doesn't need.
+//! Root's privileges that a child process doesn't need.
 //!
-//! A capability that reads performance data (`CAP_PERFMON`) also reads any process's memory map and environment, past
-//! Landlock, since Linux 5.8's `perfmon_capable`. So a child of root gets only what files ask for, which Landlock bounds.
+//! A capability to read performance data (`CAP_PERFMON`) also reads any process's memory map and environment, past
+//! Landlock, since Linux 5.8's `perfmon_capable`. So a child of root gets only capabilities over files, which Landlock
+//! restricts.
 
 use std::fs;
 use std::path::Path;
@@ -14,18 +15,19 @@ use super::report::Layer;
 const SYS_ADMIN: u32 = 21;
 const PERFMON: u32 = 38;
 
-/// The program of util-linux that gives capabilities up.
+/// The util-linux program that drops capabilities.
 const SETPRIV: [&str; 2] = ["/usr/bin/setpriv", "/bin/setpriv"];
-/// The working folder may be another user's, so files are opened past their modes, as far as Landlock grants them. Owners
-/// and modes stay as they are: Landlock doesn't bound who changes them, so these two would reach every file of the machine.
+/// The working folder may belong to another user, so files are opened despite their modes, as far as Landlock grants
+/// them. Owners and modes can't be changed: Landlock doesn't restrict such changes, so these two capabilities would
+/// reach every file of the machine.
 const GIVE_UP: [&str; 3] = ["--inh-caps=-all", "--bounding-set=-all,+dac_override", "--"];
-/// In namespaces the files that aren't granted aren't there, or are mounted read only. Without `fsetid`, which would let
-/// who writes a file leave it setuid.
+/// In namespaces, files that aren't granted don't exist or are mounted read-only. `fsetid` is dropped, because with it
+/// a writer could leave a file setuid.
 const GIVE_UP_IN_NAMESPACES: [&str; 3] = ["--inh-caps=-all", "--bounding-set=-all,+chown,+dac_override,+fowner", "--"];
 
-/// What is done about the privileges of this thread.
+/// How this thread's privileges are handled.
 pub(super) struct Privileges {
-    /// What gives capabilities up, where there are any and it works.
+    /// The program that drops capabilities, if there are any and it works.
     setpriv: Option<&'static str>,
     /// A child can look into other processes, so it mustn't see /proc.
     pub(super) can_spy: bool,
@@ -53,21 +55,21 @@ impl Privileges {
         }
     }
 
-    /// Stands before the command. `is_bounded_by_mounts`: what isn't granted is kept from it by namespaces.
+    /// Precedes the command. `is_bounded_by_mounts`: namespaces keep ungranted files from it.
     pub(super) fn wrapper(&self, is_bounded_by_mounts: bool) -> impl Iterator<Item = &'static str> + use<> {
         let words = if is_bounded_by_mounts { GIVE_UP_IN_NAMESPACES } else { GIVE_UP };
         self.setpriv.into_iter().flat_map(move |setpriv| std::iter::once(setpriv).chain(words))
     }
 }
 
-/// Effective capabilities as a set of bits; none when they can't be known.
+/// Effective capabilities as a set of bits; `None` if they aren't known.
 fn effective() -> Option<u64> {
     let status = fs::read_to_string("/proc/thread-self/status").ok()?;
     let bits = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     u64::from_str_radix(bits.trim(), 16).ok()
 }
 
-/// Whether it does so here. It is tried once, because a trial is a process more for each call.
+/// Whether it works here. Tried once, because each trial starts a process.
 fn works(setpriv: &str) -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| {

@@ -1,8 +1,8 @@
-//! Calls that a child doesn't get: those that lead out of its group or its namespaces, that touch other processes, that
-//! change the machine, and that leave a program behind which runs as its owner.
+//! Calls that a child doesn't get: calls that leave its group or its namespaces, touch other processes, change the
+//! machine, or leave a program behind that runs as its owner.
 //!
-//! A filter sees numbers, never what a pointer leads to. So a call that takes a structure is refused whole, with the answer
-//! by which programs fall back to the older call whose arguments are numbers (`clone3` to `clone`, `openat2` to `openat`).
+//! A filter sees numbers, never what a pointer leads to. So a call that takes a structure is always refused. Its error
+//! makes programs use the older call with numbers (`clone` for `clone3`, `openat` for `openat2`).
 
 use seccompiler::{
     BpfProgram, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition, SeccompRule, sock_filter,
@@ -10,7 +10,8 @@ use seccompiler::{
 
 use super::seccomp_layer::{Rules, condition, everything, rule};
 
-/// Refused whole. Without privileges most are refused anyway; a child of root that couldn't give its privileges up has them.
+/// Always refused. Without privileges most are refused anyway. A child of root that couldn't drop its privileges has
+/// them.
 const NEVER: &[i64] = &[
     // Leaving: sessions and the namespaces of others. `pidfd_getfd` and `kcmp` look into others.
     libc::SYS_setsid,
@@ -19,17 +20,17 @@ const NEVER: &[i64] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_process_madvise,
     libc::SYS_process_mrelease,
-    // The kernel's key rings hold secrets of the user.
+    // The kernel's key rings hold the user's secrets.
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
-    // Looking and acting past all other walls.
+    // Reading and acting past all other walls.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
-    // What is mounted.
+    // Mounts.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -59,27 +60,28 @@ const NEVER: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
-/// "Not implemented": programs do without, or take the older call.
+/// "Not implemented": programs do without it or use the older call.
 const NOT_IMPLEMENTED: &[i64] = &[
-    // Rings do what sockets do, past the filter.
+    // io_uring can do what sockets do, past the filter.
     libc::SYS_io_uring_setup,
-    // Their flags and modes lie behind a pointer.
+    // Their flags and modes are behind a pointer.
     libc::SYS_clone3,
     libc::SYS_openat2,
-    // Access lists open a file to another account, and Landlock doesn't bound who sets them. Programs fall back to modes.
+    // An access list can open a file to another account, and Landlock doesn't restrict who sets one. Programs fall back
+    // to modes.
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
     SETXATTRAT,
 ];
 
-/// Linux 6.13; the same number on every processor that is served.
+/// Linux 6.13; the same number on every supported processor.
 const SETXATTRAT: i64 = 463;
 
-/// Memory and queues of System V and POSIX that outlive who made them. In namespaces they end with these.
+/// Shared memory and queues of System V and POSIX, which outlive their maker. In namespaces they end with these.
 const LEFT_BEHIND: &[i64] = &[libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open];
 
-/// Flags of `clone` and `unshare` (sched.h): namespaces, and a child that isn't the caller's own.
+/// Flags of `clone` and `unshare` (sched.h): new namespaces, and a child that isn't the caller's own.
 const LEAVING_FLAGS: &[i32] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -90,11 +92,11 @@ const LEAVING_FLAGS: &[i32] = &[
     libc::CLONE_NEWNET,
 ];
 
-/// In the low byte, which in `clone` is the signal at the end.
+/// In the low byte, which in `clone` is the exit signal.
 const NEW_TIME: u64 = 0x80;
 
-/// Calls that change a process by its number, and which argument that is. Only 0 passes, the caller itself: a filter can't
-/// tell a number of its own from another's.
+/// Calls that change a process by its number, and the argument with the number. Only 0 passes, the caller itself: a
+/// filter can't tell the caller's own number from another's.
 const BY_NUMBER: &[(i64, u8)] = &[
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
@@ -104,14 +106,14 @@ const BY_NUMBER: &[(i64, u8)] = &[
     (libc::SYS_move_pages, 0),
 ];
 
-/// Calls that name a kind (a process, a group, a user) before the number, and the kind that is one process.
+/// Calls that take a kind (process, group, user) before the number, and the kind that means one process.
 const BY_KIND_AND_NUMBER: &[(i64, u64)] =
     &[(libc::SYS_setpriority, 0 /* PRIO_PROCESS */), (libc::SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */)];
 
-/// The same on each processor; not every C library knows it (unistd.h of Linux 6.6).
+/// The same on each processor. Not every C library has it (unistd.h of Linux 6.6).
 const FCHMODAT2: i64 = 452;
 
-/// Calls that set a file's mode, and which argument that is.
+/// Calls that set a file's mode, and the argument with the mode.
 #[cfg(target_arch = "x86_64")]
 const MODES: &[(i64, u8)] = &[
     (libc::SYS_chmod, 1),
@@ -125,22 +127,22 @@ const MODES: &[(i64, u8)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const MODES: &[(i64, u8)] = &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2), (libc::SYS_mknodat, 2)];
 
-/// Calls that set a mode where their flags make a file: flags, mode.
+/// Calls that set a mode if their flags create a file: flags, mode.
 #[cfg(target_arch = "x86_64")]
 const OPENING: &[(i64, u8, u8)] = &[(libc::SYS_open, 1, 2), (libc::SYS_openat, 2, 3)];
 #[cfg(not(target_arch = "x86_64"))]
 const OPENING: &[(i64, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
 
-/// A program with one of these runs as its owner or its group, whoever starts it.
+/// A program with one of these bits runs as its owner or its group, for every caller.
 const RUNS_AS_OWNER: [u64; 2] = [libc::S_ISUID as u64, libc::S_ISGID as u64];
-/// `__O_TMPFILE` without the folder's bit, which `O_TMPFILE` holds too (fcntl.h).
+/// `__O_TMPFILE` without the folder bit, which `O_TMPFILE` holds too (fcntl.h).
 const TEMPORARY: u64 = (libc::O_TMPFILE & !libc::O_DIRECTORY) as u64;
 
-/// Those that answer "not permitted". `pgid` is the one group that may be joined.
+/// Calls that answer "not permitted". `pgid` is the only group that may be joined.
 pub(super) fn refused(pgid: u32) -> Result<Rules, String> {
     let mut rules = everything(NEVER);
     rules.insert(libc::SYS_setpgid, vec![rule(vec![condition(1, Op::Ne, pgid.into())?])?]);
-    // The own group has the process in it that ends it when the daemon dies; -1 is every process of the user.
+    // The own group (0) holds the process that ends it when the daemon dies; -1 is every process of the user.
     let everyone = [0, u64::from(u32::MAX)];
     rules.insert(libc::SYS_kill, everyone.into_iter().map(|pid| is(0, pid)).collect::<Result<_, _>>()?);
     let flags: Vec<u64> = LEAVING_FLAGS.iter().map(|flag| u64::from(flag.unsigned_abs())).collect();
@@ -169,7 +171,7 @@ pub(super) fn refused(pgid: u32) -> Result<Rules, String> {
     Ok(rules)
 }
 
-/// Those that answer "not implemented".
+/// Calls that answer "not implemented".
 pub(super) fn not_implemented(has_namespaces: bool) -> Rules {
     let mut rules = everything(NOT_IMPLEMENTED);
     if !has_namespaces {
@@ -178,8 +180,8 @@ pub(super) fn not_implemented(has_namespaces: bool) -> Rules {
     rules
 }
 
-/// The x32 interface has the same calls under other numbers, some of them under others still; nothing in use needs it
-/// (`__X32_SYSCALL_BIT` of the kernel's unistd.h). The other filters end whoever comes by the interface of 32 bits.
+/// The x32 interface has the same calls under other numbers. Nothing in use needs it (`__X32_SYSCALL_BIT` of the
+/// kernel's unistd.h). The other filters end a program that uses the 32-bit interface.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn no_other_interface() -> Option<BpfProgram> {
     const X32: u32 = 0x4000_0000;

@@ -1,4 +1,4 @@
-//! Which processes belong to a call, as /proc tells it.
+//! The processes of a call, as /proc lists them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,14 +6,14 @@ use std::fs;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-/// Names told of one call; the others are counted.
+/// Names listed for one call, at most. Further ones are counted.
 const NAMED: usize = 20;
 
-/// A process that was still there when its call had ended.
+/// A process that still existed when its call had ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftProcess {
     pub pid: u32,
-    /// As the kernel has it: at most 15 characters, chosen by the process itself.
+    /// The kernel's name of it: at most 15 characters, chosen by the process itself.
     pub name: String,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Process {
     state: char,
     parent: u32,
     pub(super) group: u32,
-    /// When it began, in ticks since the machine did. With the number it names one process for good.
+    /// Start time in ticks since the machine's start. Together with the number it identifies one process for good.
     began: u64,
 }
 
@@ -44,7 +44,7 @@ impl Process {
         Self::parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The name in brackets may hold anything, brackets too.
+    /// The name in brackets may hold any character, also brackets.
     fn parse(pid: u32, stat: &str) -> Option<Self> {
         let (before, after) = stat.rsplit_once(')')?;
         let name: String = before.split_once('(')?.1.chars().filter(|letter| !letter.is_control()).collect();
@@ -60,17 +60,17 @@ impl Process {
         })
     }
 
-    /// Not a body that waits for its parent.
+    /// Not a zombie.
     pub(super) fn is_alive(&self) -> bool {
         !matches!(self.state, 'Z' | 'X')
     }
 
-    /// The same one is still alive.
+    /// The same process is still alive.
     pub(super) fn lives_on(&self) -> bool {
         Self::of(self.pid).is_some_and(|now| now.began == self.began && now.is_alive())
     }
 
-    /// SIGKILL to this process, and to none that has got its number since.
+    /// Sends SIGKILL to this process, and never to another one that has got its number since.
     pub(super) fn kill(&self) {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return };
         let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return };
@@ -91,11 +91,12 @@ fn all() -> Vec<Process> {
     pids.filter_map(Process::of).collect()
 }
 
-/// All of a call that live, beside the process that leads its group: those in its group; elsewhere those that hold its
-/// mark in their environment or are listed in `others`; and what any of them has started. An empty mark is none.
+/// All living processes of a call, without the leader of its group: those in its group; elsewhere those that have its
+/// mark in their environment or are listed in `others`; and all that any of them has started. An empty mark matches
+/// none.
 pub(super) fn of_call(leader: u32, mark: &str, others: &[u32]) -> Vec<Process> {
     let all = all();
-    // The leader is there until its group is over, and no process of the call is older.
+    // The leader lives until its group is over, and no process of the call is older.
     let since = all.iter().find(|process| process.pid == leader).map_or(u64::MAX, |process| process.began);
     let is_marked = |process: &Process| {
         !mark.is_empty()
@@ -119,7 +120,7 @@ pub(super) fn of_call(leader: u32, mark: &str, others: &[u32]) -> Vec<Process> {
     all.into_iter().filter(|process| members.contains(&process.pid) && process.is_alive()).collect()
 }
 
-/// The dead of a group that wait for this process to take note of them.
+/// Dead processes of a group for which this process must wait.
 pub(super) fn dead(leader: u32) -> Vec<u32> {
     let own = std::process::id();
     let is_dead = |process: &Process| {
@@ -128,7 +129,8 @@ pub(super) fn dead(leader: u32) -> Vec<u32> {
     all().iter().filter(|process| is_dead(process)).map(|process| process.pid).collect()
 }
 
-/// What can't be read is another user's, or hides: then its group and its parent tell.
+/// An unreadable environment belongs to another user's process or to one that hides. Then its group and its parent
+/// decide.
 fn has_mark(pid: u32, mark: &str) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())

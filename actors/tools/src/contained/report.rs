@@ -1,4 +1,4 @@
-//! What was really enforced on one run.
+//! What was actually enforced in one run.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// It leaves this open.
+    /// Adds what it leaves open.
     pub(super) fn lacking(self, more: String) -> Self {
         match self {
             Self::Enforced { by } => Self::Partial { by, missing: more },
@@ -30,14 +30,14 @@ impl Layer {
         }
     }
 
-    /// Something else enforces it too.
+    /// Another mechanism enforces it too.
     pub(super) fn also_by(&self, other: &str) -> Self {
         match self {
             Self::Enforced { by } => Self::Enforced { by: format!("{by} and {other}") },
             Self::Partial { by, missing } => {
                 Self::Partial { by: format!("{by} and {other}"), missing: missing.clone() }
             }
-            // Who has privileges and isn't held by Landlock could write itself out of it.
+            // A privileged process that Landlock doesn't restrict could write itself out of it.
             Self::Missing { why } => Self::Partial { by: other.into(), missing: why.clone() },
             Self::NotAsked => Self::NotAsked,
         }
@@ -52,17 +52,17 @@ pub struct SandboxReport {
     /// Signals only within the sandbox.
     pub signals: Layer,
     pub network: Layer,
-    /// The process group can't be left, so that a kill reaches all.
+    /// No process can leave the group, so a kill reaches all.
     pub group: Layer,
-    /// No power beyond that over files.
+    /// No privileges except those over files.
     pub privileges: Layer,
     pub limits: Layer,
-    /// Nothing but its own is there: files, processes, networks.
+    /// Only the child's own files, processes and networks exist inside.
     pub namespaces: Layer,
     /// With the network on, the daemon's own port can't be reached.
     #[serde(default = "not_asked")]
     pub own_port: Layer,
-    /// What the sandbox makes different for a program, in words; no gap.
+    /// What the sandbox changes for a program, in words. Not a gap.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -90,7 +90,7 @@ impl SandboxReport {
         self.gaps().is_empty()
     }
 
-    /// What isn't enforced, in words; empty when all is.
+    /// What isn't enforced, in words; empty if everything is.
     pub fn gaps(&self) -> Vec<String> {
         self.layers()
             .into_iter()

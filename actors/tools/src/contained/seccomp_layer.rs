@@ -1,4 +1,4 @@
-//! Network and process group by seccomp: system calls that answer with an error.
+//! Network and process group by seccomp: the refused system calls return an error.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use super::walls::NO_GROUP;
 
 pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Filters this thread and what it starts from now on, but for the last filter, which the caller installs or has its child
-/// install. Answers for the network and for the group.
+/// Filters this thread and all that it starts from now on, except for the last filter. The caller installs that one or
+/// has its child install it. Returns the layers for network and group.
 pub(super) fn apply_but_last(network: Network, pgid: u32) -> (Layer, Layer, Option<BpfProgram>) {
     let enforced = || Layer::Enforced { by: "seccomp".into() };
     match install_but_last(network, pgid) {
@@ -27,18 +27,18 @@ pub(super) fn apply_but_last(network: Network, pgid: u32) -> (Layer, Layer, Opti
     }
 }
 
-/// Whether this kernel takes a filter. Filters the thread that asks.
+/// Whether this kernel accepts a filter. Filters the calling thread.
 pub(super) fn supported() -> Result<(), String> {
     install(&install_but_last(Network::Off, 0)?)
 }
 
-/// For this thread and what it starts from now on.
+/// For this thread and all that it starts from now on.
 pub(super) fn install(filter: &BpfProgram) -> Result<(), String> {
     seccompiler::apply_filter(filter).map_err(|error| format!("the kernel refused the filter: {error}"))
 }
 
-/// Each filter has one answer; all are asked, and the strictest one counts. The last one holds the call by which a child
-/// begins in a control group.
+/// Each filter has one answer. All are asked, and the strictest answer counts. The last one refuses the call that
+/// starts a child in a control group.
 fn install_but_last(network: Network, pgid: u32) -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)
         .map_err(|_| format!("no filter is known for the processor {}", std::env::consts::ARCH))?;
@@ -62,12 +62,12 @@ pub(super) fn everything(calls: &[i64]) -> Rules {
     calls.iter().map(|call| (*call, Vec::new())).collect()
 }
 
-/// Of a socket's type, without the flags beside it (`SOCK_TYPE_MASK` of the kernel's net.h).
+/// A socket's type without its flags (`SOCK_TYPE_MASK` of the kernel's net.h).
 const TYPE: u64 = 0xf;
 
-/// With the network off no socket at all, not even a local one: the docker daemon, a key agent and this daemon itself
-/// listen on those. Pairs of connected streams stay, because they lead nowhere else. One end of a pair of local datagram
-/// sockets could be connected to any local socket by its path, so there are no such pairs.
+/// With the network off no socket can be made, not even a local one: the docker daemon, a key agent and this daemon
+/// listen on local sockets. Pairs of connected streams are allowed, because they lead nowhere else. Pairs of local
+/// datagram sockets are refused, because one end could be connected to any local socket by its path.
 fn sockets(network: Network) -> Result<Rules, String> {
     if network == Network::Off {
         let of_type = |kind: i32| rule(vec![condition(1, Op::MaskedEq(TYPE), kind.unsigned_abs().into())?]);

@@ -1,4 +1,4 @@
-//! A contained program that goes on running and is spoken to by its pipes, such as a server of tools.
+//! A contained program that keeps running and communicates by pipes, such as a server of tools.
 
 use std::io::Write;
 use std::process::{ChildStdin, ChildStdout, ExitStatus};
@@ -18,11 +18,11 @@ use super::{
     not_started, processes, wait_at_gate,
 };
 
-/// Holds on to a running program. It is killed with all that it has started when this is dropped, when the latch is raised,
-/// and when this process dies.
+/// Holds a running program. The program and all that it started are killed when this is dropped, when the latch is
+/// raised, and when this process dies.
 pub struct Running {
     pub report: SandboxReport,
-    /// Told once when nothing of it runs any more.
+    /// Sent once, when none of its processes runs any more.
     pub ended: oneshot::Receiver<ServedEnd>,
     _end: EndOnDrop,
 }
@@ -34,18 +34,18 @@ pub struct ServedEnd {
     pub by_stop: bool,
     /// In words, for a person.
     pub how: String,
-    /// The end of what it said on standard error; at most `output_cap` bytes.
+    /// The end of its standard error, at most `output_cap` bytes.
     pub said: String,
 }
 
 enum News {
     Ended(std::io::Result<ExitStatus>),
     EndIt,
-    /// It has written more than it may.
+    /// It has written more than allowed.
     Filled(String),
 }
 
-/// Waits for the end. A program that runs for months writes much; it may write so much within a minute.
+/// Waits for the end. A program that runs for months writes much, so its bound is for each minute.
 fn wait(
     news: &Receiver<News>,
     mut disk: DiskWatch,
@@ -73,7 +73,7 @@ fn wait(
     }
 }
 
-/// Of a folder of the agent's own whose modes were changed.
+/// Logs changed modes of the agent's own folder.
 fn tell_restored(restored: Option<Vec<String>>) {
     if let Some(restored) = restored.filter(|restored| !restored.is_empty()) {
         tracing::warn!(restored = restored.join("; "), "the agent's own folder was changed while a server ran");
@@ -89,11 +89,11 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Starts a program. `spec.stdin` and `spec.deadline` mean nothing here: it runs until it is ended. Its standard error is read
-/// as fast as `pace` lets it be.
+/// Starts a program. `spec.stdin` and `spec.deadline` are ignored: it runs until it is ended. Its standard error is
+/// read as fast as `pace` allows.
 ///
 /// # Errors
-/// The latch is raised, the program can't be started, or its sandbox isn't whole and the policy refuses that.
+/// The latch is raised, the program can't be started, or its sandbox has gaps and the policy refuses that.
 pub fn serve(
     spec: &ChildSpec,
     policy: &SandboxPolicy,
@@ -104,7 +104,7 @@ pub fn serve(
     let (say_started, started) = mpsc::channel();
     let (say_end, ended) = oneshot::channel();
     let (spec, policy, latch, end) = (spec.clone(), policy.clone(), latch.clone(), EndOnDrop(say.clone()));
-    // The group is registered with the latch by this thread for as long as it lives.
+    // This thread registers the group with the latch for as long as the thread lives.
     let keeper = move || {
         let begun = latch.permit(EffectKind::Other).map_err(|stopped| {
             ToolFailure::new(ErrorKind::Stopped, format!("{} was not started: {stopped}", spec.program))

@@ -1,4 +1,4 @@
-//! What the kernel holds a thread to, and all that it starts, once they are raised.
+//! What the kernel enforces on a thread, and on all that it starts, once the walls are raised.
 
 use std::path::{Path, PathBuf};
 
@@ -12,32 +12,32 @@ use super::report::Layer;
 use super::{ChildSpec, landlock_layer, seccomp_layer};
 use crate::OwnFiles;
 
-/// Joins no group at all: inside of namespaces the numbers of processes are others.
+/// No group may be joined: inside namespaces, process numbers differ.
 pub(super) const NO_GROUP: u32 = u32::MAX;
-/// Folders that a note names, at most.
+/// Folders named in a note, at most.
 const NAMED: usize = 6;
 
-/// The bounds of one run. They can be sent to another process, which raises them for itself.
+/// The bounds of one run. Another process can receive them and raise them for itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Walls {
     /// What bubblewrap mounts.
     pub(super) readable: Vec<PathBuf>,
     pub(super) devices: Vec<PathBuf>,
     pub(super) writable: Vec<PathBuf>,
-    /// What of it is the agent's own, for bubblewrap.
+    /// The agent's own part of it, for bubblewrap.
     #[serde(default)]
     pub(super) mounted: Mounted,
     /// What Landlock grants of it.
     pub(super) granted: Granted,
-    /// TCP ports that nobody connects to, by Landlock.
+    /// TCP ports that Landlock closes for connections.
     #[serde(default)]
     pub(super) closed_ports: Vec<u16>,
     pub(super) network: Network,
-    /// The one process group that may be joined.
+    /// The only process group that may be joined.
     pub(super) group: u32,
 }
 
-/// Which of them hold.
+/// Which walls hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Held {
     pub(super) files: Layer,
@@ -48,7 +48,7 @@ pub(super) struct Held {
 
 impl Walls {
     /// # Errors
-    /// The agent's own files can't be kept from the child, because too much lies beside them.
+    /// The agent's own files can't be kept from the child, because too many entries are beside them.
     pub(super) fn of(
         spec: &ChildSpec,
         policy: &SandboxPolicy,
@@ -68,7 +68,7 @@ impl Walls {
         let granted = if is_kept_by_mounts {
             Granted { readable: readable.clone(), writable: writable.clone(), ..Granted::default() }
         } else {
-            // The kernel's interfaces aren't written whatever a person has said of the agent's own.
+            // The kernel's interfaces are never writable, whatever a person has allowed of the agent's own files.
             let nothing = OwnFiles::default();
             let own = if policy.expose_own_data { &nothing } else { &policy.own };
             grants::spare(own, &readable, &writable)?
@@ -77,12 +77,12 @@ impl Walls {
         Ok(Self { readable, devices, writable, mounted, granted, closed_ports, network, group })
     }
 
-    /// Whether the whole machine is granted.
+    /// Whether the whole machine is writable.
     pub(super) fn writes_everywhere(&self) -> bool {
         self.writable.iter().any(|path| path == Path::new("/"))
     }
 
-    /// The agent's own that a child without namespaces can reach, because a person has said so.
+    /// The agent's own files that a child without namespaces can reach because a person has allowed it.
     pub(super) fn left_open(spec: &ChildSpec, policy: &SandboxPolicy) -> Option<String> {
         let OwnFiles { configuration, data } = &policy.own;
         let written = OwnFiles::within(configuration, &spec.writable).chain(OwnFiles::within(data, &spec.writable));
@@ -92,7 +92,7 @@ impl Walls {
         })
     }
 
-    /// What is different for the child because the agent's own files lie below what it was granted.
+    /// What differs for the child because the agent's own files are below a granted folder.
     pub(super) fn note(&self) -> Option<String> {
         let levels: Vec<String> =
             self.granted.listed.iter().take(NAMED).map(|path| path.display().to_string()).collect();
@@ -106,7 +106,7 @@ impl Walls {
         })
     }
 
-    /// For this thread and what it starts from now on; they can't be taken down again.
+    /// For this thread and all that it starts from now on. It can't be undone.
     pub(super) fn raise(&self) -> Held {
         let (held, last) = self.raise_but_last();
         match last.map_or(Ok(()), |last| seccomp_layer::install(&last)) {
@@ -115,16 +115,16 @@ impl Walls {
         }
     }
 
-    /// The same without the last filter, which refuses the call by which a child begins in a control group: the child has to
+    /// The same without the last filter, which refuses the call that starts a child in a control group. The child must
     /// install it.
     pub(super) fn raise_but_last(&self) -> (Held, Option<BpfProgram>) {
-        // Landlock first: the filter must not stand in the way of its system calls.
+        // Landlock first, because the filter must not block its system calls.
         let (files, signals) = landlock_layer::apply(self);
         let (network, group, last) = seccomp_layer::apply_but_last(self.network, self.group);
         (Held { files, signals, network, group }, last)
     }
 
-    /// What would hold: they are raised on a thread that ends.
+    /// What would hold, tried on a thread that ends.
     pub(super) fn tried(&self) -> std::io::Result<Held> {
         let walls = self.clone();
         let thread = std::thread::Builder::new().name("contained-trial".into()).spawn(move || walls.raise())?;

@@ -1,4 +1,4 @@
-//! edit_file: replaces text in a file, and refuses to guess which.
+//! edit_file: replaces text in a file. If the place is ambiguous it refuses.
 
 use maxim_bus::latch::Permit;
 use serde_json::{Value, json};
@@ -11,10 +11,10 @@ use crate::{
 /// Places named in an error.
 const SHOWN_PLACES: usize = 10;
 
-/// Lines that are compared when the text isn't found, to name the most like one.
+/// Lines compared to find the most similar one if the text isn't found.
 const COMPARED_LINES: usize = 20_000;
 
-/// A line less like the sought one than this is not offered (Sørensen–Dice, 0–1).
+/// Lines below this similarity aren't suggested (Sørensen–Dice, 0–1).
 const LIKENESS: f64 = 0.4;
 
 /// Replaces `old_string` by `new_string`. Output: `path`, `replaced` and `lines` (where, 1-based, before the edit).
@@ -128,7 +128,7 @@ fn wrong_count(text: &str, old: &str, all: &[usize], chosen: &[usize], expected:
             Some((line, found)) => format!("; the most like is line {line}: {found}"),
             None => String::new(),
         };
-        return ToolFailure::new(ErrorKind::NotFound, format!("old_string isn't in {path}{hint}"));
+        return ToolFailure::new(ErrorKind::NotFound, format!("old_string is not in {path}{hint}"));
     }
     let mut places: Vec<String> = all.iter().take(SHOWN_PLACES).map(|&at| line_of(text, at).to_string()).collect();
     if all.len() > SHOWN_PLACES {
@@ -144,7 +144,7 @@ fn wrong_count(text: &str, old: &str, all: &[usize], chosen: &[usize], expected:
     ToolFailure::new(ErrorKind::Ambiguous, message)
 }
 
-/// The line most like the first line that is sought, with its number.
+/// The line most similar to the first sought line, with its number.
 fn most_like(text: &str, old: &str) -> Option<(usize, String)> {
     let sought = old.lines().map(str::trim).find(|line| !line.is_empty())?;
     text.lines()

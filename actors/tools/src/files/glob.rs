@@ -1,4 +1,4 @@
-//! glob: which files there are.
+//! glob: lists files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use super::ignored::heed_above;
 use super::{size, text};
 use crate::{Access, ErrorKind, Hands, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// Entries looked at in one call.
+/// Entries visited in one call, at most.
 const MOST_ENTRIES: usize = 500_000;
 
-/// Results when nobody says how many.
+/// Results by default.
 const DEFAULT_LIMIT: usize = 200;
 
 /// Kinds of files by the words that people have for them, as patterns. The short word first: "txt" is no slip for "text".
@@ -37,7 +37,7 @@ const FILES: [(&str, &str); 14] = [
 ];
 
 /// Finds files and folders by a pattern. Output: `folder`, `entries` (sorted, relative to it, folders with a `/` at the
-/// end), `found`, and `cut` in words when something was left out.
+/// end), `found`, and `cut` in words if something was left out.
 pub struct Glob(ToolSpec);
 
 impl Glob {
@@ -86,7 +86,7 @@ impl Glob {
                 "{verb} [all] [the] files [(called|named|matching|like)] {pattern:path}",
             ],
         )
-        // "Show the file" asks for what is in it.
+        // "Show the file" asks for its content.
         .with_speech(
             &["find", "find me", "look for", "search for", "locate", "where are", "where is"],
             &["{verb} [the|a] file [(called|named|matching|like)] {pattern:path}"],
@@ -165,20 +165,20 @@ impl Tool for Glob {
 
 struct Found {
     entries: Vec<String>,
-    /// Why the search ended early; none when it saw everything.
+    /// Why the search ended early; `None` if it saw everything.
     ended: Option<String>,
 }
 
 fn find(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     let (folder, pattern) = rooted(text(params, "path"), text(params, "pattern"), hands)?;
     if !folder.is_dir() {
-        let message = format!("{} is no folder; give one as path", folder.display());
+        let message = format!("{} isn't a folder; give a folder as path", folder.display());
         return Err(ToolFailure::new(ErrorKind::NotFound, message));
     }
     let pattern = pattern.as_str();
     let matcher = matcher(pattern)?;
     let all = params["include_ignored"].as_bool().unwrap_or(false);
-    // One folder is listed without walking what lies below it.
+    // One folder is listed without its subfolders.
     let depth = pattern.strip_prefix("./").filter(|rest| !rest.contains('/') && !rest.contains("**")).map(|_| 1);
     let Found { mut entries, ended } = walk(&folder, &matcher, all, depth, hands);
     entries.sort();
@@ -201,8 +201,8 @@ fn find(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     Ok(ToolOutcome::done(output))
 }
 
-/// The folder to look in, and the pattern in it. Where the pattern itself says a folder that doesn't lie below (`/etc/*`,
-/// `../*`, a link), that one is looked in, if it may be.
+/// The folder to search, and the pattern in it. If the pattern itself names another folder (`/etc/*`, `../*`, a link),
+/// that folder is searched, if the mode allows it.
 fn rooted(path: &str, pattern: &str, hands: &Hands) -> Result<(PathBuf, String), ToolFailure> {
     let folder = hands.resolve(path, Access::Read)?;
     let plain = |part: &str| !part.contains(['*', '?', '[', '{', '\\']);
@@ -218,7 +218,7 @@ fn rooted(path: &str, pattern: &str, hands: &Hands) -> Result<(PathBuf, String),
     Ok(if is_below { (folder, pattern.to_owned()) } else { (real, format!("./{rest}")) })
 }
 
-/// A pattern without `/` means any depth, as in .gitignore; `./` at its start means this folder.
+/// A pattern without `/` means any depth, as in .gitignore. `./` at its start means this folder.
 fn matcher(pattern: &str) -> Result<GlobMatcher, ToolFailure> {
     let anchored = match pattern.strip_prefix("./") {
         Some(rest) => rest.to_owned(),
@@ -234,7 +234,7 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, ToolFailure> {
 fn walk(folder: &Path, matcher: &GlobMatcher, all: bool, depth: Option<usize>, hands: &Hands) -> Found {
     let watch = Stopwatch::start();
     let mut walk = WalkBuilder::new(folder);
-    // The machine's own ignore files are no part of the working folder, so they don't decide what is seen.
+    // The machine's own ignore files aren't part of the working folder, so they don't apply.
     walk.standard_filters(!all)
         .require_git(false)
         .git_global(false)
@@ -245,7 +245,7 @@ fn walk(folder: &Path, matcher: &GlobMatcher, all: bool, depth: Option<usize>, h
         heed_above(&mut walk, folder, hands);
     }
     let mut found = Found { entries: Vec::new(), ended: None };
-    // An entry that can't be read is left out like one that isn't there.
+    // An unreadable entry is skipped like a missing one.
     for (count, entry) in walk.build().flatten().enumerate() {
         if count >= MOST_ENTRIES || watch.elapsed() >= hands.deadline {
             found.ended = Some(format!("the search ended after {count} entries; look in a folder below"));

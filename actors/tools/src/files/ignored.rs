@@ -1,4 +1,4 @@
-//! What .gitignore files above the folder that is looked through leave out.
+//! What the .gitignore files above the searched folder exclude.
 
 use std::path::Path;
 
@@ -7,12 +7,13 @@ use ignore::gitignore::Gitignore;
 
 use crate::Hands;
 
-/// Has a walk from `start` also leave out what the folders above it ignore, from the folder that files must lie in (else the
-/// working folder) on: what lies further up is not the agent's. A start that is ignored itself was named on purpose.
+/// Makes a walk from `start` also heed the .gitignore files of the folders above it, up to the root in which files must
+/// be (else the working folder). Folders further up aren't the agent's. A start that is itself ignored was named on
+/// purpose.
 pub(crate) fn heed_above(walk: &mut WalkBuilder, start: &Path, hands: &Hands) {
     let Some(top) = hands.root().ok().flatten().or_else(|| hands.workdir.canonicalize().ok()) else { return };
     let folders = start.ancestors().skip(1).take_while(|folder| folder.starts_with(&top));
-    // The nearest first: it has the last word. A file that can't be read ignores nothing.
+    // The nearest file first, because it decides. An unreadable file ignores nothing.
     let above: Vec<Gitignore> = folders
         .map(|folder| folder.join(".gitignore"))
         .filter(|file| file.is_file())

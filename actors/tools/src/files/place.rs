@@ -1,4 +1,4 @@
-//! Opening and replacing files by a path that was judged before, without following any link that has appeared since.
+//! Opens and replaces files by a path that was judged before. It doesn't follow a link that has appeared since.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,18 +12,18 @@ use crate::{ErrorKind, ToolFailure};
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A file's place: its folder, held open, and its name in it.
+/// A file's place: its open folder, and its name in that folder.
 #[derive(Debug)]
 pub struct Place {
     folder: OwnedFd,
     name: std::ffi::OsString,
     path: PathBuf,
-    /// Folders that were made on the way.
+    /// Folders that were created on the way.
     pub made: Vec<PathBuf>,
 }
 
 fn failure(doing: &str, path: &Path, error: Errno) -> ToolFailure {
-    // O_NOFOLLOW answers a link with ELOOP, and with O_DIRECTORY by ENOTDIR.
+    // O_NOFOLLOW answers a link with ELOOP, together with O_DIRECTORY with ENOTDIR.
     if error == Errno::LOOP {
         let message = format!("{doing} {}: a link has taken its place since it was checked", path.display());
         return ToolFailure::new(ErrorKind::Refused, message);
@@ -31,7 +31,7 @@ fn failure(doing: &str, path: &Path, error: Errno) -> ToolFailure {
     ToolFailure::io(doing, path, &io::Error::from(error))
 }
 
-/// Opens the folder that holds `path`, step by step and following no link; makes what is missing if `make` says so.
+/// Opens the folder that holds `path`, step by step without following links. With `make` it creates missing folders.
 pub fn place(path: &Path, make: bool) -> Result<Place, ToolFailure> {
     let name = path
         .file_name()
@@ -67,7 +67,7 @@ pub fn open(path: &Path) -> Result<File, ToolFailure> {
 }
 
 impl Place {
-    /// The file that is there now; none when there is none. What is no regular file is refused: a pipe would block.
+    /// The present file; `None` if there is none. Only a regular file is opened: a pipe would block.
     pub fn open(&self) -> Result<Option<File>, ToolFailure> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(&self.folder, &self.name, flags, Mode::empty()) {
@@ -83,14 +83,14 @@ impl Place {
                 Err(ToolFailure::new(ErrorKind::Failed, message))
             }
             _ => {
-                let message = format!("{} is no regular file (a pipe, socket or device)", self.path.display());
+                let message = format!("{} isn't a regular file (it is a pipe, socket or device)", self.path.display());
                 Err(ToolFailure::new(ErrorKind::Refused, message))
             }
         }
     }
 
-    /// Puts `bytes` there whole or not at all, and durably: written beside, synced, renamed, the folder synced. Keeps
-    /// the permissions of what was there. True when there was nothing before.
+    /// Writes `bytes` durably, wholly or not at all: to a temporary file, synced, renamed, the folder synced. Keeps the
+    /// permissions of the old file. True if there was no file before.
     pub fn replace(&self, bytes: &[u8]) -> Result<bool, ToolFailure> {
         let before = self.open()?;
         let mode = match &before {
@@ -106,7 +106,7 @@ impl Place {
                 .map_err(|error| failure("can't replace", &self.path, error))
         });
         if let Err(error) = written {
-            // The failure to write is what is told; what is left beside the file at worst is a temporary one.
+            // The write error is reported. At worst a temporary file is left.
             let _ = unlinkat(&self.folder, &beside, AtFlags::empty());
             return Err(error);
         }
@@ -124,7 +124,7 @@ impl Place {
             .map_err(|error| ToolFailure::io("can't write", &self.path, &error))
     }
 
-    /// A new file beside this one. Its name is the first that is free.
+    /// A new file beside this one, under the first free name.
     fn beside(&self) -> Result<(std::ffi::OsString, OwnedFd), ToolFailure> {
         for attempt in 0..1000 {
             let mut name = std::ffi::OsString::from(".");
@@ -141,7 +141,7 @@ impl Place {
         Err(ToolFailure::new(ErrorKind::Io, message))
     }
 
-    /// Removes the file. False when there was none.
+    /// Removes the file. False if there was none.
     pub fn remove(&self) -> Result<bool, ToolFailure> {
         match unlinkat(&self.folder, &self.name, AtFlags::empty()) {
             Ok(()) => self.sync().map(|()| true),

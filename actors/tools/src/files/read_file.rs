@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::{read_text, size, text};
 use crate::{Access, ErrorKind, Hands, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// Lines returned when nobody says how many.
+/// Lines returned by default.
 const DEFAULT_LINES: usize = 2000;
 
 /// Reads a text file. Output: `path`, `text`, `from` and `to` (lines, 1-based, both included), `lines` (in the file),
-/// and `cut` in words when something was left out.
+/// and `cut` in words if something was left out.
 pub struct ReadFile(ToolSpec);
 
 impl ReadFile {
@@ -79,7 +79,7 @@ fn read(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     for line in asked {
         let room = hands.output_cap - shown.len();
         if line.len() > room {
-            // A first line that doesn't fit is shown in part: else a file of one long line could never be seen.
+            // A first line that doesn't fit is shown in part. Otherwise a file of one long line could never be seen.
             if shown.is_empty() {
                 shown.push_str(&line[..line.floor_char_boundary(room)]);
                 to += 1;

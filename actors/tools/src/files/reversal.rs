@@ -1,4 +1,4 @@
-//! Taking a file effect back.
+//! Reverses an effect on a file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,24 +13,24 @@ use super::{place, read_bytes};
 use crate::robot::NO_LIMBS;
 use crate::{ErrorKind, Hands, SideEffectKind, ToolFailure, ToolOutcome};
 
-/// How an effect is taken back. Made before the effect and kept with the record of the action.
+/// How an effect is reversed. Made before the effect and kept with the record of the action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reversal {
-    /// Puts a file back as it was.
+    /// Restores a file.
     RestoreFile {
         /// The file, resolved.
         path: PathBuf,
-        /// The copy of what was there; none when nothing was.
+        /// The copy of the old file; `None` if there was none.
         saved: Option<PathBuf>,
-        /// Nothing was there: reversing removes the file. Folders made for it stay.
+        /// There was no file: the reversal removes the file. Folders made for it stay.
         was_absent: bool,
     },
-    /// Moves the body back to where it was, in its own words.
+    /// Moves the body back to its earlier place, in the body's own format.
     MoveBack { place: Value },
 }
 
-/// Saves what is at `path` now, durably.
+/// Saves the present content of `path` durably.
 pub(super) fn save(path: &Path, hands: &Hands) -> Result<Reversal, ToolFailure> {
     let before = match place::place(path, false) {
         Ok(place) => place.open()?,
@@ -46,7 +46,7 @@ pub(super) fn save(path: &Path, hands: &Hands) -> Result<Reversal, ToolFailure> 
     Ok(Reversal::RestoreFile { path: path.to_owned(), saved: Some(saved), was_absent: false })
 }
 
-/// Writes a copy under the first free name made of its checksum and length. Readable by the owner alone.
+/// Writes a copy under the first free name made of its checksum and length. Only the owner can read it.
 fn keep(bytes: &[u8], folder: &Path) -> io::Result<PathBuf> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for attempt in 0..u32::MAX {
@@ -65,8 +65,8 @@ fn keep(bytes: &[u8], folder: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("no free name"))
 }
 
-/// Takes an effect back. What is there now is saved first, so that this can be taken back too: the output's `reversal`.
-/// Refused when the mode doesn't allow the path any more.
+/// Reverses an effect. The present state is saved first, so this can be reversed too: the output's `reversal`. Refused
+/// if the mode doesn't allow the path any more.
 pub fn undo(reversal: &Reversal, permit: &Permit<'_>, hands: &Hands) -> ToolOutcome {
     match reversal {
         Reversal::RestoreFile { path, saved, was_absent } => {
@@ -80,7 +80,7 @@ pub fn undo(reversal: &Reversal, permit: &Permit<'_>, hands: &Hands) -> ToolOutc
 }
 
 impl Reversal {
-    /// Whether taking it back moves the body.
+    /// Whether the reversal moves the body.
     pub fn is_motion(&self) -> bool {
         matches!(self, Self::MoveBack { .. })
     }

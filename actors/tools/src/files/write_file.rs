@@ -1,4 +1,4 @@
-//! write_file: a whole file at once, or more text behind what a file holds.
+//! write_file: writes a whole file, or adds text to its end.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use super::place::Place;
 use super::{place, read_bytes, reversal, text};
 use crate::{Access, EffectClass, FollowUp, Hands, Reversal, SideEffectKind, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// Words for a text.
+/// Verbs for writing a text.
 const PUTTING: &[&str] = &["put", "pop", "jot", "jot down", "write down", "note down", "stick", "add", "append"];
-/// How people ask for more text in a file.
+/// How people ask to add text to a file.
 const ADDING: &[(&[&str], &str)] = &[
     (
         PUTTING,
@@ -33,8 +33,8 @@ const ADDING: &[(&[&str], &str)] = &[
     (&["take", "make", "leave"], "{verb} a note in [the] [file] {path:path} {content:rest}"),
 ];
 
-/// Writes a file whole, replacing what is there, or with `append` behind what is there, on a line of its own; folders on
-/// the way are made. Output: `path`, `bytes` (of the content), `created`, `appended`.
+/// Writes a whole file and replaces the old one; with `append` it adds to the end on a new line. Missing folders are
+/// created. Output: `path`, `bytes` (of the content), `created`, `appended`.
 pub struct WriteFile(ToolSpec);
 
 impl WriteFile {
@@ -74,7 +74,7 @@ impl WriteFile {
         let spec = ADDING
             .iter()
             .fold(spec, |spec, (verbs, pattern)| spec.with_phrase(verbs, pattern, &[("append", json!(true))]));
-        // Text that is added twice stands there twice.
+        // Adding a text twice gives it twice.
         Self(ToolSpec { effect: EffectClass::Reversible, idempotent: false, follow_up: FollowUp::Respond, ..spec })
     }
 }
@@ -110,7 +110,7 @@ fn write(params: &Value, hands: &Hands) -> Result<ToolOutcome, ToolFailure> {
     Ok(outcome.with_effect(kind, path.display().to_string()))
 }
 
-/// What the file holds, up to the end of its last line.
+/// The file's content up to the end of its last line.
 fn held(place: &Place, path: &Path) -> Result<Vec<u8>, ToolFailure> {
     let Some(file) = place.open()? else { return Ok(Vec::new()) };
     let mut bytes = read_bytes(file, path)?;

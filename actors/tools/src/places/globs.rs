@@ -1,8 +1,8 @@
-//! What a path with wildcards may stand for: `cat .en*` reads `.env`.
+//! What a path with wildcards may match: `cat .en*` reads `.env`.
 //!
-//! By name, whether it is there or not, since the folder may be another when it runs: a part of the path is taken for a listed
-//! name when it could match it and says half of it, so `id_r*` is `id_rsa` and `*` is nothing in particular; a part that begins
-//! with a dot asks for hidden files by itself. And by what is on the disk, where the part says anything at all.
+//! By name, even if no such file exists, because the folder may be another at run time. A part of the path counts as a
+//! listed name if it could match it and gives half of it: `id_r*` counts as `id_rsa`, `*` as nothing in particular. A
+//! part that starts with a dot asks for hidden files. Files on the disk count too, unless the part is only stars.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use super::Setting;
 use super::kinds::{self, Kind, kind_of};
 use super::paths;
 
-/// Most paths that the alternatives of one path are written out to.
+/// Alternatives of one path that are written out, at most.
 const ALTERNATIVE_LIMIT: usize = 32;
-/// Most files of the disk that one path with wildcards is followed to, and most entries of folders that are looked at.
+/// Files on the disk that one path with wildcards is followed to, at most; and entries of folders visited, at most.
 const FOUND_LIMIT: usize = 256;
 const ENTRY_LIMIT: usize = 4096;
 
@@ -20,7 +20,7 @@ pub fn is_glob(part: &str) -> bool {
     part.contains(['*', '?', '['])
 }
 
-/// `@(.env|x)` written out, where a shell has been told to read it so: the paths that it may stand for.
+/// `@(.env|x)` written out, as a shell with extended patterns reads it: the paths that it may match.
 pub fn alternatives(path: &str) -> Vec<String> {
     let mut todo = vec![path.to_owned()];
     let mut done = Vec::new();
@@ -32,7 +32,7 @@ pub fn alternatives(path: &str) -> Vec<String> {
             continue;
         };
         let (before, inside, after) = (&path[..open - 1], &path[open + 1..close], &path[close + 1..]);
-        // What must not match could be anything.
+        // A negated pattern could match anything.
         let inside = if path[..open].ends_with('!') { "*" } else { inside };
         for part in inside.split('|').take(ALTERNATIVE_LIMIT.saturating_sub(todo.len() + done.len())) {
             todo.push(format!("{before}{part}{after}"));
@@ -41,12 +41,13 @@ pub fn alternatives(path: &str) -> Vec<String> {
     done
 }
 
-/// Stands for whatever is in the folder.
+/// Matches everything in the folder.
 fn is_bare(part: &str) -> bool {
     !part.is_empty() && part.chars().all(|c| c == '*')
 }
 
-/// Of an absolute path with wildcards: the gravest kind of file that it may stand for, none when it is nothing in particular.
+/// For an absolute path with wildcards: the most serious kind of file that it may match; `None` if it is nothing in
+/// particular.
 pub fn gravest(setting: &Setting, path: &str, inside: bool) -> Option<Kind> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let by_name = kinds::NAMED
@@ -61,12 +62,12 @@ pub fn gravest(setting: &Setting, path: &str, inside: bool) -> Option<Kind> {
     by_name.chain(on_disk).filter(tells).max_by_key(|kind| kind.gravity())
 }
 
-/// Where in a path the parts of a listed name stand.
+/// Where in a path the parts of a listed name are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stands {
     Anywhere,
     AtEnd,
-    /// From the root on; there may be more.
+    /// From the root; the path may be longer.
     AtRoot,
     /// The whole path.
     Whole,
@@ -89,7 +90,7 @@ impl Stands {
     }
 }
 
-/// Whether a part of a path may be meant for this name. A name that is `*` is any.
+/// Whether a part of a path may mean this name. The name `*` is any name.
 fn means(part: &str, name: &str) -> bool {
     if name == "*" || part == name {
         return true;
@@ -97,7 +98,7 @@ fn means(part: &str, name: &str) -> bool {
     is_glob(part) && matches(part, name) && (name.starts_with('.') || says_half(part, name))
 }
 
-/// The ending says what sort of file it is, not which.
+/// The extension tells the sort of file, not which file.
 fn says_half(part: &str, name: &str) -> bool {
     let shared = name.rfind('.').map(|at| &name[at..]).filter(|ending| part.ends_with(ending));
     let (part, name) =
@@ -114,7 +115,7 @@ fn says_half(part: &str, name: &str) -> bool {
     said * 2 >= name.chars().count()
 }
 
-/// What is there. Trailing `*` are left away: whatever is in a folder is judged by the folder.
+/// Existing files that match. Trailing `*` are dropped: everything in a folder is judged by the folder.
 fn on_disk(parts: &[&str]) -> Vec<PathBuf> {
     let told = parts.iter().rposition(|part| !is_bare(part)).map_or(&[][..], |last| &parts[..=last]);
     if !told.iter().any(|part| is_glob(part)) {
@@ -146,7 +147,7 @@ fn on_disk(parts: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// One part of a path against a name, as a shell does it. What stands in brackets is taken for any character.
+/// Matches one part of a path against a name, as a shell does. A bracket set matches any character.
 pub fn matches(part: &str, name: &str) -> bool {
     if part.starts_with(['*', '?', '[']) && name.starts_with('.') {
         return false;
@@ -190,7 +191,7 @@ pub fn matches(part: &str, name: &str) -> bool {
     pattern[at..].iter().all(Option::is_none)
 }
 
-/// Length of what follows an opening bracket up to the one that closes it: `]e]`, `!a]` and `[:alpha:]]` are sets too.
+/// Length from after an opening bracket to its closing one. `]e]`, `!a]` and `[:alpha:]]` are sets too.
 fn bracket(rest: &str) -> Option<usize> {
     let mut at = rest.len() - rest.trim_start_matches(['!', '^']).len();
     at += usize::from(rest[at..].starts_with(']'));

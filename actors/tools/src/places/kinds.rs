@@ -1,4 +1,4 @@
-//! What lives at a path, by its name and folder.
+//! The kind of file at a path, by its name and folder.
 
 use super::Setting;
 use super::globs::Stands;
@@ -9,7 +9,7 @@ fn listed(names: &str, name: &str) -> bool {
     names.split(' ').any(|known| known == name)
 }
 
-/// Folders whose every file is a credential.
+/// Folders in which every file is a credential.
 const SECRET_FOLDERS: &str = ".ssh .gnupg .aws .azure .kube .password-store .bitcoin .ethereum .config/gcloud .config/gh .config/op \
     .config/rclone .config/doctl .config/hub .local/share/keyrings Library/Keychains .mozilla .thunderbird \
     .config/google-chrome .config/chromium .config/BraveSoftware .electrum .config/heroku .config/sops .oci \
@@ -25,7 +25,7 @@ const MAYBE_SECRET_FILES: &str = "credentials.json credentials.yml credentials.y
     secrets.yaml secrets.toml secret.yaml secret.yml secrets.env service-account.json service_account.json \
     master.key token.json auth.json kubeconfig local.settings.json terraform.tfstate";
 
-/// A name that says by itself that the file holds a credential.
+/// A name that alone shows that the file holds a credential.
 pub fn is_listed(name: &str) -> bool {
     name.contains(['.', '_'])
         && (listed(SECRET_FILES, name) || MAYBE_SECRET_FILES.split_ascii_whitespace().any(|known| known == name))
@@ -39,7 +39,7 @@ const STARTUP_FILES: &str = ".bashrc .bash_profile .bash_login .bash_logout .bas
 const STARTUP_FOLDERS: &str = ".config/autostart .config/systemd .config/fish Library/LaunchAgents LaunchDaemons .local/bin \
     .config/environment.d .config/git";
 
-/// What [`kind_of`] knows by its name, for paths with wildcards, which may stand for it. `*` is any name.
+/// Kinds that [`kind_of`] knows by name, for paths with wildcards that may match them. `*` is any name.
 pub const NAMED: &[(&str, Stands, Kind)] = &[
     (SECRET_FOLDERS, Stands::Anywhere, Kind::Secret),
     (SECRET_FILES, Stands::AtEnd, Kind::Secret),
@@ -203,7 +203,7 @@ fn is_device(path: &str) -> bool {
     .any(|start| name.starts_with(start))
 }
 
-/// File endings and folder names that a build makes anew.
+/// File extensions and folder names that a build makes again.
 pub fn is_regenerable(path: &str) -> bool {
     const FOLDERS: &[&str] = &[
         "build",

@@ -1,4 +1,4 @@
-//! Where a path or an address leads, and what kind of place that is: one judgement for the gate, which decides about it, and for
+//! Where a path or an address leads, and what kind of place that is. One judgement for the gate, which decides, and for
 //! the tools, which must not go where the gate wouldn't let them.
 
 pub mod globs;
@@ -23,11 +23,11 @@ pub struct Setting {
     pub workdir: PathBuf,
     /// Absolute. What `~` stands for.
     pub home: PathBuf,
-    /// What no tool may change, whatever the mode.
+    /// Files that no tool may change in any mode.
     pub own: Arc<OwnFiles>,
 }
 
-/// Why the agent's own HTTP tool may not read this address; none when it is one of the public web.
+/// Why the agent's own HTTP tool may not read this address; `None` if it is on the public web.
 pub fn unfit_url(url: &str) -> Option<String> {
     match urls::reach(url) {
         urls::Reach::Public => None,
@@ -36,17 +36,17 @@ pub fn unfit_url(url: &str) -> Option<String> {
     }
 }
 
-/// Why a name may not lead to this address; none when it is a public one.
+/// Why a name may not resolve to this address; `None` if it is public.
 pub fn unfit_address(address: std::net::IpAddr) -> Option<String> {
     (urls::address_reach(address) != urls::Reach::Public).then(|| address.to_string())
 }
 
-/// Where a path leads as the kernel would find it, also where the end isn't there.
+/// Where a path leads as the kernel would find it, even if its end doesn't exist.
 pub fn resolved(path: &Path) -> PathBuf {
     paths::resolve(path)
 }
 
-/// Whether what lies at this path, inside the working folder, may be a credential by its name: reading it is asked.
+/// Whether the file at this path inside the working folder may be a credential by its name. Reading it is asked about.
 pub fn may_hold_secret(path: &Path, workdir: &Path) -> bool {
     let (home, own) = (PathBuf::from("/nonexistent"), Arc::default());
     let setting = Setting { mode: Mode::Active, workdir: workdir.to_owned(), home, own };

@@ -1,5 +1,5 @@
-//! The agent's own configuration and data, which none of its tools may change: what it is set up by is a person's to write,
-//! and the stop lies in its data.
+//! The agent's own configuration and data, which no tool may change. Only a person writes the configuration, and the
+//! data holds the stop latch.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::Setting;
 use super::globs::{is_glob, matches};
 use super::paths::UNKNOWN;
 
-/// How a place stands to them; what weighs more comes later.
+/// A place's relation to the agent's own files. A later variant weighs more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Own {
     Apart,
@@ -20,13 +20,13 @@ pub enum Own {
 }
 
 impl Own {
-    /// True for what is the agent's own, and not only near it.
+    /// True for the agent's own files, false for places near them.
     pub fn is_itself(self) -> bool {
         self >= Self::Configuration
     }
 }
 
-/// Of any spelling of a path, which may hold globs and [`UNKNOWN`].
+/// For any spelling of a path, which may hold globs and [`UNKNOWN`].
 pub fn standing(setting: &Setting, spellings: [&str; 2]) -> Own {
     let own = &setting.own;
     let configuration = own.configuration.iter().map(|path| (path, Own::Configuration));
@@ -57,7 +57,7 @@ fn standing_to(spelling: &str, path: &Path, kind: Own) -> Own {
         }
     }
     let is_above = own.peek().is_some();
-    // A glob names what is there, and what isn't there is in no folder that is deleted.
+    // A glob matches only what exists, and what doesn't exist is in no deleted folder.
     if (has_glob || is_above) && std::fs::symlink_metadata(path).is_err() {
         return Own::Apart;
     }

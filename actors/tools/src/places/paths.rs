@@ -1,4 +1,4 @@
-//! Where a path leads, and what kind of file lives there. `..`, links and `~` are resolved before anything is judged.
+//! Where a path leads, and what kind of file is there. `..`, links and `~` are resolved before anything is judged.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub enum Zone {
     /// The working folder itself or a folder above it.
     Above,
     Temporary,
-    /// Discards or shows: `/dev/null`, a terminal, a descriptor.
+    /// Discards or displays: `/dev/null`, a terminal, a descriptor.
     Sink,
     Outside,
     Unknown,
@@ -26,24 +26,24 @@ pub enum Zone {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Plain,
-    /// Holds a credential wherever it lies.
+    /// Holds a credential, wherever it is.
     Secret,
-    /// Often holds one, and often is a sample: asked inside the working folder.
+    /// Often holds a credential, and often is a sample. Asked about inside the working folder.
     MaybeSecret,
     /// Runs by itself later: shell start-up files, schedules, units, keys that let somebody in.
     Startup,
     /// Runs when people work on the project: hooks, pipelines, editor tasks.
     ProjectHook,
-    /// The system's own: binaries, configuration, kernel interfaces.
+    /// Belongs to the system: binaries, configuration, kernel interfaces.
     System,
     /// A raw disk or memory.
     Device,
-    /// Names of accounts and machines: not secret, of use to an intruder.
+    /// Names of accounts and machines: not secret, but useful to an intruder.
     Accounts,
 }
 
 impl Kind {
-    /// Which of several kinds decides.
+    /// The kind with the greatest value decides.
     pub fn gravity(self) -> u8 {
         match self {
             Self::Plain => 0,
@@ -65,7 +65,7 @@ pub struct Place {
     pub kind: Kind,
     /// A whole system or home: `/`, `/etc`, `/home/anna`, or everything in it.
     pub vital: bool,
-    /// How it stands to what is the agent's own.
+    /// Its relation to the agent's own files.
     pub own: Own,
 }
 
@@ -90,7 +90,7 @@ pub fn place(setting: &Setting, cwd: &str, raw: &str) -> Place {
         return Place { path: shown(&joined), zone: Zone::Unknown, kind, vital: false, own: Own::Apart };
     }
     let lexical = normalise(Path::new(&joined));
-    // What follows a glob or an unknown part can't be looked up; what precedes it can.
+    // A path after a glob or an unknown part can't be looked up; the part before it can.
     let resolved = match joined.find([UNKNOWN, '*', '?', '[']) {
         Some(cut) => {
             let (known, rest) = joined.split_at(joined[..cut].rfind('/').map_or(0, |slash| slash + 1));
@@ -111,7 +111,7 @@ pub fn place(setting: &Setting, cwd: &str, raw: &str) -> Place {
     Place { vital: is_vital(setting, &text), path: shown(&text), zone, kind, own }
 }
 
-/// The kind of a path that may hold wildcards: of what it says, and of what it may stand for.
+/// The kind of a path that may hold wildcards: the more serious of its own kind and of what it may match.
 fn graver(setting: &Setting, kind: Kind, path: &str, inside: bool) -> Kind {
     if !globs::is_glob(path) && !path.contains('(') {
         return kind;
@@ -123,7 +123,7 @@ fn graver(setting: &Setting, kind: Kind, path: &str, inside: bool) -> Kind {
     kinds.chain([kind]).max_by_key(|kind| kind.gravity()).unwrap_or(kind)
 }
 
-/// The folder in which reading and writing is free.
+/// The folder in which reading and writing passes.
 pub fn root_of(setting: &Setting) -> PathBuf {
     let root = resolve(&setting.workdir);
     if setting.mode == maxim_bus::mode::Mode::Passive { root.join(".maxim_sandbox") } else { root }
@@ -145,7 +145,7 @@ fn expand_home(setting: &Setting, raw: &str) -> String {
     }
 }
 
-/// `.` and `..` taken out by the text alone.
+/// Resolves `.` and `..` by the text only.
 pub fn normalise(path: &Path) -> PathBuf {
     let mut out = PathBuf::from("/");
     for component in path.components() {
@@ -160,7 +160,7 @@ pub fn normalise(path: &Path) -> PathBuf {
     out
 }
 
-/// `.` and `..` taken out as the kernel would, following links; what doesn't exist is taken by the text.
+/// Resolves `.` and `..` as the kernel would, following links. A part that doesn't exist is resolved by the text.
 pub fn resolve(path: &Path) -> PathBuf {
     let mut out = PathBuf::from("/");
     let mut todo: Vec<PathBuf> = path.components().rev().map(|c| PathBuf::from(c.as_os_str())).collect();

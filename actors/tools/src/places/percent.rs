@@ -1,4 +1,4 @@
-//! Percent-encoding, undone as often as a careless reader would.
+//! Decodes percent-encoding as often as a careless reader would.
 
 /// `%41`, `%u2215`, `%25…` and overlong forms decoded until nothing changes; backslashes become slashes.
 pub fn percent_decoded(text: &str) -> String {

@@ -1,5 +1,5 @@
-//! Whether a host is a public one, whatever the spelling of its address. The reading of an address is the WHATWG one (crate
-//! url): octal, hex, short and integer IPv4, full-width digits and mapped IPv6 all come out as an address.
+//! Whether a host is public, in any spelling of its address. Addresses are read as by WHATWG (crate url): octal, hex,
+//! short and integer IPv4, full-width digits and mapped IPv6 all become an address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,15 +9,15 @@ use url::{Host, Url};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
     Public,
-    /// Loopback, private or a name of the local network.
+    /// Loopback, private, or a name of the local network.
     Internal(String),
-    /// Link-local or a cloud's metadata service: gives out credentials.
+    /// Link-local or a cloud's metadata service, which gives out credentials.
     Metadata(String),
-    /// No scheme of the web, or not a URL.
+    /// Not a web scheme, or not a URL.
     Odd(String),
 }
 
-/// Names that resolve to whatever address is written in them.
+/// Names that resolve to the address that is written in them.
 const ECHO_DOMAINS: &[&str] = &[
     "nip.io",
     "sslip.io",
@@ -106,7 +106,7 @@ pub fn reach(raw: &str) -> Reach {
     }
 }
 
-/// An internal address that is hidden in the path or query of a public URL (a redirector).
+/// An internal address hidden in the path or query of a public URL (a redirector).
 pub fn hides_internal(raw: &str) -> Option<String> {
     let decoded = super::percent::percent_decoded(raw);
     let rest = decoded.split_once("://")?.1;

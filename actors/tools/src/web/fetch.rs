@@ -1,5 +1,5 @@
-//! One page, by GET. Each address is judged where it is connected to: a name that answers differently a moment later, or
-//! a redirect, leads nowhere else.
+//! Gets one page. Each address is judged when it is connected to. So a name that changes its answer, or a redirect,
+//! can't lead to another address unjudged.
 
 use std::fmt;
 use std::io::Read;
@@ -17,15 +17,15 @@ use url::Url;
 use crate::places::{unfit_address, unfit_url};
 use crate::{ErrorKind, ToolFailure};
 
-/// Redirects that are followed.
+/// Redirects followed, at most.
 const HOPS: usize = 5;
-/// Addresses of one name that are tried.
+/// Addresses of one name that are tried, at most.
 const ADDRESSES: usize = 8;
 
 type Lookup = dyn Fn(&str, u16) -> std::io::Result<Vec<SocketAddr>> + Send + Sync;
 type Judge = dyn Fn(IpAddr) -> Option<String> + Send + Sync;
 
-/// How names become addresses, and which of these may be reached.
+/// How names become addresses, and which addresses may be reached.
 #[derive(Clone)]
 pub(super) struct Reach {
     lookup: Arc<Lookup>,
@@ -33,7 +33,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// The machine's own names, public addresses alone.
+    /// The machine's name resolution, public addresses only.
     pub(super) fn public() -> Self {
         Self::new(|host, port| Ok((host, port).to_socket_addrs()?.collect()), unfit_address)
     }
@@ -45,7 +45,7 @@ impl Reach {
         Self { lookup: Arc::new(lookup), judge: Arc::new(judge) }
     }
 
-    /// Every address of the name must be fit: one that isn't shows what the name is for.
+    /// Every address of the name must be public; one that isn't makes the whole name refused.
     fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Refused> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let found = (self.lookup)(bare, port).map_err(|error| Refused::NoSuchHost(format!("{host}: {error}")))?;
@@ -104,7 +104,7 @@ pub(super) fn get(reach: &Reach, url: &str, most: u64, deadline: Duration) -> Re
     let config = Config::builder()
         .max_redirects(0)
         .http_status_as_error(false)
-        // A proxy would look names up by itself, past the judgement here.
+        // A proxy would resolve names itself, past this judgement.
         .proxy(None)
         .timeout_global(Some(deadline))
         .user_agent(concat!("maxim/", env!("CARGO_PKG_VERSION")))
@@ -141,7 +141,7 @@ pub(super) fn get(reach: &Reach, url: &str, most: u64, deadline: Duration) -> Re
     }
 }
 
-/// The same judgement as the gate's, since a redirect comes after it.
+/// The gate's judgement again, because a redirect comes after the gate.
 fn checked(url: &str) -> Result<Url, ToolFailure> {
     if let Some(why) = unfit_url(url) {
         return Err(ToolFailure::new(ErrorKind::Refused, format!("{url} is not fetched: {why}")));

@@ -9,13 +9,13 @@ use super::fetch::{Reach, get};
 use super::text;
 use crate::{ErrorKind, FollowUp, Hands, Tool, ToolFailure, ToolOutcome, ToolSpec};
 
-/// The most that is taken of a page, in bytes: what it says is a small part of that.
+/// Bytes taken of a page, at most.
 const MOST: u64 = 4 * 1024 * 1024;
 /// The longest a fetch may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Gets a page. Output: `url` (in the end), `status`, `content_type`, `title`, `text` (null for what is no text),
-/// `bytes`, `redirects`, and `cut` in words when something was left out. It succeeds on a status from 200 to 299.
+/// Gets a page. Output: `url` (the final one), `status`, `content_type`, `title`, `text` (null if it isn't text),
+/// `bytes`, `redirects`, and `cut` in words if something was left out. It succeeds on a status from 200 to 299.
 pub struct HttpFetch {
     spec: ToolSpec,
     reach: Reach,

@@ -1,4 +1,4 @@
-//! Reading the web: public hosts alone, wherever a redirect or a name server leads.
+//! Reads the web: only public hosts, also after redirects and name lookups.
 
 mod fetch;
 mod http_fetch;

@@ -1,4 +1,4 @@
-//! What a page says, as plain text.
+//! A page's content as plain text.
 
 /// What there is to read in a body; none when it is no text.
 pub(super) fn of(body: &[u8], content_type: &str) -> Option<String> {

@@ -1,4 +1,4 @@
-//! What the names in a program do, over the languages: a table by act, and the modules that can't act at all.
+//! What the names in a program do, in all languages: a table by act, and the modules that can't act.
 
 use super::Language;
 
@@ -18,8 +18,8 @@ pub(super) enum Act {
     Fork,
 }
 
-/// Names by what calling them does, separated by spaces. A name without a dot is matched by its last part; with a dot, whole or as an ending;
-/// with a dot before it, only as a member of something.
+/// Names by the act of calling them, separated by spaces. A name without a dot is matched by its last part. A name with
+/// a dot is matched whole or as an ending. With a leading dot it is matched only as a member.
 const ACTS: &[(Act, &str)] = &[
     (
         Act::Run,
@@ -71,7 +71,7 @@ const ACTS: &[(Act, &str)] = &[
     (Act::Fork, "fork pcntl_fork"),
 ];
 
-/// Modules whose use can't reach anything outside of the program.
+/// Modules whose use can't reach anything outside the program.
 const PURE_MODULES: &str = "math cmath random statistics decimal fractions numbers datetime time calendar zoneinfo re string textwrap \
     unicodedata difflib json csv collections itertools functools operator heapq bisect copy enum dataclasses \
     typing abc hashlib hmac base64 binascii struct pprint uuid secrets numpy np pandas sympy scipy array \
@@ -79,7 +79,7 @@ const PURE_MODULES: &str = "math cmath random statistics decimal fractions numbe
     querystring strict List POSIX set bigdecimal date prime matrix sys typing_extensions platform locale \
     collections.abc os.path perf_hooks buffer punycode string_decoder";
 
-/// Words of many languages by which nothing outside of the program is reached. PHP, Lua, R, Julia, Tcl, Scheme, Octave.
+/// Words of many languages that reach nothing outside the program: PHP, Lua, R, Julia, Tcl, Scheme, Octave.
 const COMPUTING: &str = "print cat echo puts println printf disp display strlen nchar length len count size \
     upper lower toupper tolower strtoupper strtolower ucfirst trim strrev str_repeat implode explode substr string \
     math sqrt abs min max sum mean median sd var quantile prod cumsum round floor ceil ceiling exp log log2 log10 pow mod \
@@ -88,19 +88,19 @@ const COMPUTING: &str = "print cat echo puts println printf disp display strlen 
     as int float double array list vector matrix map filter reduce collect join zip dim nrow ncol summary json_encode \
     json_decode md5 sha1 crc32 ord chr bin2hex hexdec dechex date strftime newline";
 
-/// Whether a word is known to do nothing but compute or print.
+/// Whether a word is known to only compute or print.
 pub(super) fn only_computes(word: &str) -> bool {
     COMPUTING.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// Whether a module is one of those that only compute.
+/// Whether a module only computes.
 pub(super) fn is_pure(name: &str) -> bool {
     let root = name.split(['.', ':']).next().unwrap_or(name);
     let listed = |name: &str| PURE_MODULES.split(' ').any(|pure| pure == name);
     listed(name) || (listed(root) && root != "os")
 }
 
-/// What calling `name` does.
+/// The act of calling `name`.
 pub(super) fn act_of(name: &str, language: Language) -> Option<Act> {
     let last = name.rsplit('.').next().unwrap_or(name);
     if last == "exec"

@@ -1,5 +1,6 @@
-//! Programs in other languages, by what they call. There is no parser for each of them: the text is cut into names, strings and
-//! signs, and calls that act are judged by the strings given to them. What can't be told is asked, never passed.
+//! Judges programs in other languages by what they call. They aren't fully parsed: the text is split into names,
+//! strings and signs, and acting calls are judged by their string arguments. What can't be told is asked about; it
+//! never passes unasked.
 
 mod acts;
 
@@ -32,7 +33,7 @@ enum Token {
     Sign(char),
 }
 
-/// Judges a program text. Pure computing is free; whatever acts is at least asked.
+/// Judges a program text. Pure computing passes; anything that acts is at least asked about.
 pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
     for computed in walker.computed_text("the code", source) {
         judge(walker, language, &computed);
@@ -48,7 +49,7 @@ pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
                 walker.apart(|walker| walker.script(command, &Stream::default()));
                 continue;
             }
-            // A template that is tagged with `$` is a command (Bun, zx).
+            // A template tagged with `$` is a command (Bun, zx).
             Token::Quoted(command) if at > 0 && tokens[at - 1] == Token::Sign('$') => {
                 acts.push(Act::Run);
                 walker.apart(|walker| walker.script(command, &Stream::default()));
@@ -57,7 +58,7 @@ pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
             Token::Name(name) => name.replace("::", "."),
             _ => continue,
         };
-        // `do "file"` and `require "file"` run it.
+        // `do "file"` and `require "file"` run the file.
         if language == Language::Perl && matches!(name.as_str(), "do" | "require") {
             match tokens.get(at + 1..).unwrap_or_default() {
                 [Token::Sign('('), Token::Text(path), ..] | [Token::Text(path), ..] => {
@@ -95,7 +96,7 @@ pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
     }
 }
 
-/// The file that Python's `open("…")` reads, where it is written there whole: as good as `cat`.
+/// The file that Python's `open("…")` only reads, if its path is a literal. Judged like `cat`.
 fn plain_read(act: Act, arguments: &[Token], language: Language) -> Option<&str> {
     let [Token::Sign('('), Token::Text(path), rest @ ..] = arguments else { return None };
     let is_told = |token: &Token| match token {
@@ -108,8 +109,8 @@ fn plain_read(act: Act, arguments: &[Token], language: Language) -> Option<&str>
     (act == Act::Open && language == Language::Python && separate && rest.iter().all(is_told)).then_some(path)
 }
 
-/// Whether a program of a language that nobody here reads closely only computes: all its words are known to do no more, and
-/// no string can hold code. What is called must be named there: `$f("…")` and `("sys"."tem")("…")` call anything.
+/// Whether a program in a language without close reading only computes: all its words are known to only compute, and no
+/// string can hold code. Called functions must be named: `$f("…")` and `("sys"."tem")("…")` can call anything.
 fn computes(tokens: &[Token]) -> bool {
     let calls_what_it_made = tokens.windows(2).enumerate().any(|(at, pair)| match pair {
         [Token::Text(_) | Token::Sign(')' | ']' | '}'), Token::Sign('(')] => true,
@@ -128,7 +129,7 @@ fn computes(tokens: &[Token]) -> bool {
         })
 }
 
-/// Names that matter only when something is done with them.
+/// Names that matter only if they are used in a certain way.
 fn is_used(tokens: &[Token], at: usize, act: Act) -> bool {
     let next = tokens.get(at + 1);
     let called = matches!(next, Some(Token::Sign('(')));
@@ -223,7 +224,7 @@ fn literals(tokens: &[Token]) -> BTreeMap<String, String> {
         if window[0] != Token::Sign('=') || at == 0 {
             continue;
         }
-        // A prefix (`f"…"`, `b"…"`) may stand before the string.
+        // A prefix (`f"…"`, `b"…"`) may precede the string.
         let text = match (&window[1], tokens.get(at + 2)) {
             (Token::Text(text), _) => Some(text),
             (Token::Name(prefix), Some(Token::Text(text))) if prefix.len() <= 2 => Some(text),
@@ -236,7 +237,7 @@ fn literals(tokens: &[Token]) -> BTreeMap<String, String> {
     out
 }
 
-/// The tokens between the brackets after a call, or up to the end of the statement without them.
+/// The tokens in the brackets after a call; without brackets, up to the end of the statement.
 fn arguments(tokens: &[Token], from: usize) -> Vec<Token> {
     let bracketed = tokens.get(from) == Some(&Token::Sign('('));
     let mut depth = 0;
@@ -258,7 +259,7 @@ fn arguments(tokens: &[Token], from: usize) -> Vec<Token> {
     out
 }
 
-/// The strings among arguments, names with a known string included; `None` when there is none.
+/// The strings among the arguments, also names with a known string.
 fn texts(arguments: &[Token], variables: &BTreeMap<String, String>) -> Vec<String> {
     arguments
         .iter()
@@ -379,9 +380,7 @@ fn combined(walker: &mut Walker, acts: &[Act], tokens: &[Token]) {
         "INET",
     ]);
     if connects && raw && has(Act::Run) {
-        walker
-            .findings
-            .block(rules::BACKDOOR, "the code gives a program to whoever is at the other end of a connection");
+        walker.findings.block(rules::BACKDOOR, "the code gives the other end of a connection control of a program");
     }
     let endless = tokens.windows(2).any(|pair| {
         pair[0] == Token::Name(String::from("while"))
@@ -392,7 +391,7 @@ fn combined(walker: &mut Walker, acts: &[Act], tokens: &[Token]) {
     }
 }
 
-/// Strings that are paths, where code acts in ways that can't be followed to them.
+/// Strings that are paths, in code whose acts can't be traced to its paths.
 fn named_paths(walker: &mut Walker, tokens: &[Token], acts: &[Act]) {
     let writes = acts.iter().any(|act| matches!(act, Act::Open | Act::Write | Act::Delete));
     for token in tokens {

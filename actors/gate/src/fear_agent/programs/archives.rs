@@ -1,4 +1,4 @@
-//! Archives: what goes in is read, where they are unpacked is written.
+//! Archives: their sources are read, and the folder of unpacking is written.
 
 use super::super::effects::By;
 use super::super::shell::{Call, Stream, Walker};
@@ -103,7 +103,7 @@ fn unpack(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     for folder in parsed.values(&["d", "D", "o"]) {
         walker.write(folder);
     }
-    // 7z and its like say by their first word what they do.
+    // 7z and similar programs say with their first word what they do.
     let by_word = parsed.operands.first().is_some_and(|word| !word.contains('.') && word.len() < 3);
     let looks = match by_word {
         true => !parsed.operands[0].starts_with(['x', 'e']),

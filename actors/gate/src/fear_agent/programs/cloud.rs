@@ -1,5 +1,5 @@
-//! Command lines of services: clouds, clusters, containers, databases, queues, secrets. They share a grammar of nouns and verbs, so the
-//! verb decides: looking is free, changing is asked, and a stored secret's value is not read.
+//! Command lines of services: clouds, clusters, containers, databases, queues, secrets. They share a grammar of nouns
+//! and verbs, so the verb decides. Looking passes, changing is asked about, and printing a stored secret is blocked.
 
 use super::super::effects::By;
 use super::super::shell::{Call, Stream, Walker};
@@ -341,7 +341,7 @@ fn is_dry(args: &[String]) -> bool {
     })
 }
 
-/// Reads of a value that a service keeps because it is secret.
+/// Reads of a value that a service stores as a secret.
 fn reads_secret(name: &str, words: &[&str], args: &[String]) -> bool {
     let line = words.join(" ");
     let has = |arg: &str| args.iter().any(|a| a == arg);

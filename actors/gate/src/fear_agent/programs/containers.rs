@@ -1,4 +1,5 @@
-//! Containers: looking is free; running, building and removing is asked; giving a container the machine is blocked.
+//! Containers: looking passes; running, building and removing is asked about; giving a container the machine is
+//! blocked.
 
 use super::super::effects::By;
 use super::super::paths::UNKNOWN;
@@ -70,7 +71,7 @@ fn container(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     Stream::unknown()
 }
 
-/// The program that a container runs, behind the name of its image or of itself, judged as it would be on another machine.
+/// The program that a container runs, after the name of its image or of itself. It is judged as on another machine.
 fn inner(walker: &mut Walker, words: &[String]) {
     let Some(wrapper) = tables::wrapper(&format!("docker {}", words[0])) else { return };
     let opened = wrapper.open(&words[1..], &|text| vec![text.to_owned()]);
@@ -133,7 +134,7 @@ fn container_options(walker: &mut Walker, words: &[String]) {
         inner(walker, words);
         return;
     }
-    // What runs in it is judged as it would be on another machine.
+    // What runs in it is judged as on another machine.
     if let Some(at) = words.iter().position(|word| matches!(word.as_str(), "sh" | "bash" | "/bin/sh" | "/bin/bash")) {
         wrappers::elsewhere(walker, words[at..].to_vec());
     }

@@ -6,11 +6,11 @@ use super::super::shell::{Stream, Walker};
 use super::super::verdict::rules;
 use super::vcs::git_setting;
 
-/// Their value is, or names, what another program loads.
+/// Their value is, or names, code that another program loads.
 const LOADS: &str = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES PYTHONSTARTUP PERL5OPT RUBYOPT BASH_ENV ENV PROMPT_COMMAND NODE_OPTIONS \
     JAVA_TOOL_OPTIONS PERL5LIB GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_TEMPLATE_DIR";
 
-/// Their value is where a program looks for its own modules, libraries or settings: as good as running what lies there.
+/// Their value is where a program searches for its modules, libraries or settings: as good as running what is there.
 const SEARCHES: &str = "_JAVA_OPTIONS JDK_JAVA_OPTIONS PERL5DB PERLLIB PYTHONPATH PYTHONHOME PYTHONBREAKPOINT PYTHONUSERBASE RUBYLIB NODE_PATH \
     LUA_PATH LUA_CPATH LUA_INIT TCLLIBPATH R_PROFILE R_PROFILE_USER R_ENVIRON JULIA_LOAD_PATH GEM_PATH GEM_HOME BUNDLE_GEMFILE PHPRC \
     PHP_INI_SCAN_DIR AWKPATH AWKLIBPATH VIMINIT EXINIT VIM VIMRUNTIME MYVIMRC GVIMINIT COMPILER_PATH GCC_EXEC_PREFIX CARGO_HOME RUSTUP_HOME RUSTC \
@@ -23,7 +23,7 @@ const SEARCHES: &str = "_JAVA_OPTIONS JDK_JAVA_OPTIONS PERL5DB PERLLIB PYTHONPAT
     GUILE_LOAD_COMPILED_PATH EMACSLOADPATH SBCL_HOME ERL_LIBS CLASSPATH GOENV GOROOT GOTOOLDIR FPATH PARALLEL_HOME HGRCPATH VALGRIND_LIB GNUPLOT_DRIVER_DIR \
     DOTNET_STARTUP_HOOKS CORECLR_PROFILER_PATH JUPYTER_PATH IPYTHONDIR PYTHONPLATLIBDIR DVIPSHEADERS TERMINFO_DIRS";
 
-/// Endings of names by which programs name their files of settings, or folders of what they load.
+/// Endings of names of variables for settings files, or for folders with code to load.
 const SEARCH_ENDINGS: &[&str] = &[
     "RC",
     "RC_PATH",
@@ -43,7 +43,7 @@ const SEARCH_ENDINGS: &[&str] = &[
     "_LOAD_PATH",
 ];
 
-/// Options that matter only when they say one of these.
+/// Variables that matter only if their value holds one of these.
 const SAYS: &[(&str, &[&str])] = &[
     ("RUSTFLAGS", &["linker", "-Z", "-Clink-arg=-fuse"]),
     ("GOFLAGS", &["exec", "vettool", "overlay", "modfile"]),
@@ -63,7 +63,7 @@ const OPTIONS_OF: &[(&str, &str)] = &[("TAR_OPTIONS", "tar"), ("ZIPOPT", "zip"),
 /// Their value is expanded when the shell shows it.
 const PROMPTS: &str = "PS0 PS1 PS2 PS4";
 
-/// Whether one of these paths may be changed by the agent itself.
+/// Whether the agent itself may change one of these paths.
 fn leads_inside(walker: &Walker, value: &str) -> bool {
     let root = paths::root_of(walker.setting);
     value.split(':').filter(|path| !matches!(*path, "" | ".git")).any(|path| {
@@ -76,7 +76,7 @@ fn says(name: &str, value: &str) -> bool {
     SAYS.iter().any(|(known, words)| *known == name && words.iter().any(|word| value.contains(word)))
 }
 
-/// Whether a program finds its settings or code by it, and what the agent may change lies there.
+/// Whether a program finds its settings or code through the variable at a path that the agent may change.
 fn searches(walker: &Walker, name: &str, value: &str) -> bool {
     let is_path = value.contains(['/', '.', UNKNOWN]);
     (listed(SEARCHES, name) || (is_path && SEARCH_ENDINGS.iter().any(|end| name.ends_with(end))))
@@ -87,7 +87,7 @@ fn listed(names: &str, name: &str) -> bool {
     names.split_ascii_whitespace().any(|known| known == name)
 }
 
-/// What a program is given: `NAME=value command`, `env`, `export`.
+/// Variables given to a program: `NAME=value command`, `env`, `export`.
 pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(String, String)]) {
     for (name, value) in assigned {
         judge_own_environment(walker, name, value);
@@ -102,7 +102,7 @@ pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(Stri
         } else if listed(RUNS, name) {
             walker.apart(|walker| walker.script(value, &Stream::unknown()));
         } else if matches!(name.as_str(), "LESSOPEN" | "LESSCLOSE") {
-            // `|` and `-` tell how the output is taken.
+            // `|` and `-` say how the output is used.
             let source = value.trim_start_matches(['|', '-', ' ']);
             walker.apart(|walker| walker.script(source, &Stream::unknown()));
         } else if let Some((_, program)) = OPTIONS_OF.iter().find(|(known, _)| known == name) {
@@ -126,7 +126,7 @@ pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(Stri
     }
 }
 
-/// What the shell itself goes by, exported or not.
+/// Variables that the shell itself uses, exported or not.
 pub(in super::super) fn judge_own_environment(walker: &mut Walker, name: &str, value: &str) {
     if name == "PATH" {
         search_path(walker, value);
@@ -139,7 +139,7 @@ pub(in super::super) fn judge_own_environment(walker: &mut Walker, name: &str, v
     }
 }
 
-/// Programs look for their settings below it, and `~` stands for it. It is exported already, so setting it is enough.
+/// Programs search their settings below it, and `~` stands for it. It is exported already, so setting it is enough.
 fn home(walker: &mut Walker, value: &str) {
     let known = walker.setting.home.to_string_lossy();
     if !matches!(value, "~" | "") && value.trim_end_matches('/') != known.trim_end_matches('/') {
@@ -151,7 +151,7 @@ fn home(walker: &mut Walker, value: &str) {
     }
 }
 
-/// A folder in which the agent may write decides what `ls` is; so does the current one, which an empty entry stands for.
+/// A folder in which the agent may write decides what `ls` is. So does the current folder, which an empty entry means.
 fn search_path(walker: &mut Walker, value: &str) {
     let root = paths::root_of(walker.setting);
     for folder in value.split(':') {

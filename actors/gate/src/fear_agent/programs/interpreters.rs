@@ -1,4 +1,5 @@
-//! Shells, language interpreters, compilers and build tools: their programs are read, what can't be read is asked.
+//! Shells, language interpreters, compilers and build tools. Their programs are read; what can't be read is asked
+//! about.
 
 use super::super::code::{self, Language};
 use super::super::content;
@@ -188,7 +189,7 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream::unknown()
 }
 
-/// Whether it tells its version and ends. `python -v` goes on.
+/// Whether it prints its version and ends. `python -v` goes on.
 fn tells_version(call: &Call) -> bool {
     let [only] = call.args.as_slice() else { return false };
     match call.name.as_str() {
@@ -199,8 +200,8 @@ fn tells_version(call: &Call) -> bool {
     }
 }
 
-/// The files of which only the syntax is looked at: nothing of them runs, and no option loads something else. Perl runs what
-/// stands in `BEGIN`, so it is none of these.
+/// The files of which only the syntax is checked: nothing in them runs, and no option loads anything else. Perl runs
+/// `BEGIN` blocks, so it isn't included.
 pub(in super::super) fn checked_only(call: &Call) -> Option<Vec<String>> {
     let (checks, also): (&[&str], &[&str]) = match call.name.as_str() {
         "node" | "nodejs" => (&["-c", "--check"], &["--no-warnings"]),
@@ -208,7 +209,7 @@ pub(in super::super) fn checked_only(call: &Call) -> Option<Vec<String>> {
         "php" => (&["-l", "--syntax-check"], &["-n"]),
         _ => return None,
     };
-    // What stands behind the file is for the program.
+    // What follows the file is for the program.
     let end = call.args.iter().position(|arg| !arg.starts_with('-')).unwrap_or(call.args.len());
     let (options, files) = call.args.split_at(end);
     let is_check = options.iter().any(|arg| checks.contains(&arg.as_str()));
@@ -225,7 +226,7 @@ fn code_stream(walker: &mut Walker, language: Language, stream: &Stream) {
     }
 }
 
-/// `-MModule` is put into the program as it is, so what follows the name is code.
+/// `-MModule` is put into the program as it is, so text after the name is code.
 fn perl_modules(walker: &mut Walker, parsed: &Parsed) {
     for module in parsed.values(&["M", "m"]) {
         let is_name =
@@ -383,7 +384,7 @@ fn runs_by_linking(arg: &str) -> bool {
                 .any(|word| arg.contains(word)))
 }
 
-/// What makes a calculator or a macro processor run a command; what stands in a file is not seen, unless the file is there.
+/// What makes a calculator or a macro processor run a command. A file's content is judged only if the file can be read.
 fn macros(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let mut texts: Vec<String> =
         parsed.options.iter().filter(|(_, _, role)| *role == 'S').filter_map(|(_, value, _)| value.clone()).collect();
@@ -431,7 +432,8 @@ fn typeset(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream::unknown()
 }
 
-/// Subcommands that only look, and those that change something at a registry; all others run the project's or a package's code.
+/// Subcommands that only read, and those that change something at a registry. All others run code of the project or of
+/// a package.
 const BUILD_TOOLS: &[(&str, &str, &str)] = &[
     (
         "npm pnpm yarn bun",
@@ -520,7 +522,7 @@ fn build(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream::unknown()
 }
 
-/// `cmake -E` is a small shell of its own.
+/// `cmake -E` is a small shell.
 fn cmake_tool(walker: &mut Walker, call: &Call, words: &[String]) -> Stream {
     let program = match words.first().map(String::as_str) {
         Some("rm" | "remove") => "rm",

@@ -1,5 +1,5 @@
-//! What programs do, as tables by family: which of their options and operands are read, written, deleted, fetched or run.
-//! A program that is in no table is not known, so a person is asked.
+//! What programs do, in tables by family: which of their options and operands are read, written, deleted, fetched or
+//! run. A program in no table isn't known, so a person is asked.
 
 mod archives;
 mod builtins;
@@ -36,16 +36,16 @@ use super::verdict::{Rule, rules};
 
 type Handler = fn(&mut Walker, &Call, &Parsed) -> Stream;
 
-/// What the operands of a program are.
+/// What a program's operands are.
 #[derive(Clone, Copy)]
 enum Role {
-    /// Text or names: nothing is opened that matters.
+    /// Text or names: nothing that matters is opened.
     Inert,
     Reads,
     /// The first operand is a pattern or program unless an option gave it; the rest are read.
     TextThenReads,
     Writes,
-    /// Runs a person's attention: why it is asked.
+    /// A person is asked, for this reason.
     Asks(Rule, &'static str),
     Blocks(Rule, &'static str),
     Custom(Handler),
@@ -87,7 +87,7 @@ fn find(name: &str) -> Option<&'static Program> {
     listed.or_else(|| tables::wrapper(name).map(|_| &wrappers::WRAPPED))
 }
 
-/// The table's entry for a name, allowing for versions (`python3.12`), GNU prefixes (`gsed`) and `.exe`.
+/// The table's entry for a name; versions (`python3.12`), GNU prefixes (`gsed`) and `.exe` are ignored.
 fn find_like(name: &str) -> Option<(&'static Program, String)> {
     let plain = name.strip_suffix(".exe").unwrap_or(name);
     let unversioned = plain.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
@@ -101,14 +101,14 @@ fn find_like(name: &str) -> Option<(&'static Program, String)> {
 const SYSTEM_FOLDERS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin", "/snap/bin"];
 
-/// Judges one command and tells what it gives to the next one in the pipe.
+/// Judges one command and returns its output for the next one in the pipe.
 pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
     let typed = call.name.as_str();
     if typed == "$" || typed.is_empty() {
         return walker.words(call.args.clone(), call.stdin.clone());
     }
     if typed.contains(UNKNOWN) {
-        walker.findings.ask(rules::COMPUTED_COMMAND, "which program runs is known only when it runs");
+        walker.findings.ask(rules::COMPUTED_COMMAND, "the program's name is known only when it runs");
         walker.fixes_named();
         loose_arguments(walker, &call.args);
         return Stream::unknown();
@@ -120,7 +120,7 @@ pub(super) fn judge(walker: &mut Walker, call: &Call) -> Stream {
     Stream { is_plain, ..out }
 }
 
-/// The wall of the sandbox that would refuse this program whatever a person says.
+/// The wall of the sandbox that would refuse this program even after a yes.
 fn hit(walker: &Walker, call: &Call) -> Option<tables::Hit> {
     let (folder, name) = call.name.rsplit_once('/').unwrap_or(("", &call.name));
     if walker.findings.elsewhere || !(folder.is_empty() || SYSTEM_FOLDERS.contains(&folder)) {
@@ -158,16 +158,16 @@ fn judge_program(walker: &mut Walker, call: &Call) -> Stream {
     let call = Call { name: canonical, args, stdin: call.stdin.clone() };
     named_places::judge(walker, &call);
     let call = reading::with_stdin(walker, call, &parsed);
-    // The folder of before: what `cd` and its like change comes after.
+    // The previous folder. What `cd` changes applies to later commands.
     let folder = walker.cwd.clone();
     let mut out = carry_out(walker, program, &call, &parsed);
     let after = std::mem::replace(&mut walker.cwd, folder);
     reading::judge_programs(walker, &call, &parsed);
-    // What is sourced runs in this shell.
+    // A sourced file runs in this shell.
     if !matches!(call.name.as_str(), "source" | ".") {
         walker.cwd = after;
     }
-    // What a wrapper runs has told it already.
+    // The program inside a wrapper has already reported it.
     let is_wrapper = [wrappers::PROGRAMS, interpreters::PROGRAMS]
         .iter()
         .any(|family| family.iter().any(|known| std::ptr::eq(known, program)))
@@ -217,7 +217,7 @@ fn unknown(walker: &mut Walker, call: &Call, name: &str) {
     loose_arguments(walker, &call.args);
 }
 
-/// The effects that options and their values have by their role in the tables.
+/// The effects of options and their values, by their role in the tables.
 fn apply_options(walker: &mut Walker, program: &str, parsed: &Parsed) {
     for (name, value, role) in &parsed.options {
         if let Some(rule) = tables::asked(program, name) {
@@ -258,7 +258,7 @@ fn read_all(walker: &mut Walker, paths: &[String]) {
     }
 }
 
-/// What a program that copies its input gives: the text of standard input, or of a substitution.
+/// The output of a program that copies its input: the text of standard input or of a substitution.
 fn passed_on(walker: &Walker, call: &Call, operands: &[String]) -> Stream {
     match operands {
         [] => call.stdin.clone(),
@@ -272,7 +272,7 @@ fn passed_on(walker: &Walker, call: &Call, operands: &[String]) -> Stream {
     }
 }
 
-/// Arguments of a program whose options are not known: whatever looks like a secret's path is taken as read.
+/// Arguments of a program whose options aren't known. A word that looks like a secret's path counts as read.
 fn loose_arguments(walker: &mut Walker, args: &[String]) {
     for arg in args {
         for piece in named_places::pieces(arg) {

@@ -1,5 +1,5 @@
-//! A word that names a secret place is taken as reading it, whatever program gets it, unless the table of words says that it only
-//! talks of it: `w3m -dump /etc/shadow`, `--file=~/.netrc`, `@.env`, `file:///etc/shadow`.
+//! A word that names a secret place counts as reading it, for any program, unless the table of words says that it is
+//! only mentioned: `w3m -dump /etc/shadow`, `--file=~/.netrc`, `@.env`, `file:///etc/shadow`.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::super::tables::{self, Talk};
 use maxim_tools::places::own::Own;
 use maxim_tools::places::percent::percent_decoded;
 
-/// Most pieces of one call that are looked at.
+/// Pieces of one call that are checked, at most.
 const PIECE_LIMIT: usize = 512;
 
-/// What separates one path from another within a word.
+/// Separators of paths within a word.
 const SEPARATORS: &[char] = &['=', '@', ':', ',', ';', '|', '<', '>', '\'', '"', '`', '(', ')', '{', '}'];
 
 /// The parts of a word that may be paths.
@@ -27,7 +27,7 @@ pub(super) fn pieces(word: &str) -> Vec<String> {
             found.extend(alternatives(&percent_decoded(path.trim_end_matches(['\'', '"', ')', ',', ';']))));
             continue;
         }
-        // Another machine's files are not of this one.
+        // Files of another machine aren't files of this one.
         if token.contains("://") {
             continue;
         }
@@ -61,7 +61,7 @@ fn alternatives(path: &str) -> Vec<String> {
     }
 }
 
-/// Whether the program takes the names of files from its standard input.
+/// Whether the program takes file names from its standard input.
 fn takes_names(call: &Call) -> bool {
     let has = |words: &[&str]| call.args.iter().any(|arg| words.contains(&arg.as_str()));
     let pair = |option: &str| call.args.windows(2).any(|pair| pair[0] == option && pair[1] == "-");
@@ -75,7 +75,7 @@ fn takes_names(call: &Call) -> bool {
     }
 }
 
-/// Whether a piece is written as a path. A name alone is one only when it is the whole word.
+/// Whether a piece is written as a path. A bare name is a path only if it is the whole word.
 fn is_path(piece: &str, alone: bool) -> bool {
     let is_told = piece.contains(|c: char| c.is_alphanumeric());
     match piece.chars().next() {
@@ -145,7 +145,7 @@ fn last_letter(cluster: &str) -> String {
     }
 }
 
-/// The secret places that a program text of another language names.
+/// The secret places named in a program text of another language.
 pub(super) fn judge_text(walker: &mut Walker, text: &str) {
     for piece in pieces(text) {
         if matches!(walker.place(&piece).kind, Kind::Secret) && piece.starts_with(['/', '~']) {
@@ -165,7 +165,7 @@ fn name_place(walker: &mut Walker, piece: &str, talk: Talk) {
     if !is_secret || (is_inside && talk == Talk::Judged) {
         return;
     }
-    // A bare name may be any word, unless it is a listed one or a file that is there.
+    // A bare name may be any word, unless it is a listed name or an existing file.
     let is_bare = !piece.contains('/') && !piece.starts_with(['.', '~']);
     if is_bare && !kinds::is_listed(piece) && !Path::new(&place.path).exists() {
         return;

@@ -1,4 +1,5 @@
-//! Programs that speak to other machines. Reading from public hosts is free; sending is asked; sending a secret is blocked by its reading.
+//! Programs that talk to other machines. Reading from public hosts passes; sending is asked about; sending a secret is
+//! blocked because it reads the secret.
 
 use super::super::content;
 use super::super::effects::By;
@@ -128,7 +129,7 @@ fn curl(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream { from_network: true, ..Stream::unknown() }
 }
 
-/// `@file`, `name=@file`, `name=<file`; in a form several, and in what is encoded also `name@file`.
+/// `@file`, `name=@file`, `name=<file`: several in a form, and in encoded data also `name@file`.
 fn sent_files<'a>(option: &str, value: &'a str) -> Vec<&'a str> {
     let encoded = matches!(option, "data-urlencode" | "url-query" | "variable");
     let file = value
@@ -140,7 +141,7 @@ fn sent_files<'a>(option: &str, value: &'a str) -> Vec<&'a str> {
     file.map(|file| if option == "F" { file.split(',').collect() } else { vec![file] }).unwrap_or_default()
 }
 
-/// A search that is posted reads all the same.
+/// A search by POST only reads.
 fn is_search(urls: &[String], method: &str) -> bool {
     method == "POST"
         && urls.len() == 1
@@ -221,7 +222,7 @@ fn download(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     Stream { from_network: true, ..Stream::unknown() }
 }
 
-/// A browser in the terminal takes files as it takes addresses.
+/// A terminal browser takes files as well as addresses.
 fn browsed(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     for operand in parsed
         .operands
@@ -243,9 +244,9 @@ fn probe(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if call.name.starts_with("ping") && parsed.has(&["f"]) || call.name == "hping3" {
         walker.findings.ask(rules::EXHAUST, "floods another machine");
     }
-    // Data may be carried out in names that are looked up.
+    // Data may leave the machine in names that are looked up.
     if call.args.iter().any(|arg| arg.contains(super::UNKNOWN) && arg.matches('.').count() >= 2) {
-        walker.findings.ask(rules::UPLOAD, "what is looked up is put together while it runs");
+        walker.findings.ask(rules::UPLOAD, "the name that is looked up is computed while it runs");
     }
     Stream::unknown()
 }
@@ -402,9 +403,7 @@ fn netcat(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         || text.to_lowercase().contains("system:")
         || text.contains("shell:");
     if runs {
-        walker
-            .findings
-            .block(rules::BACKDOOR, format!("{} would give a program to whoever is at the other end", call.name));
+        walker.findings.block(rules::BACKDOOR, format!("{} would give the other end control of a program", call.name));
     } else if parsed.has(&["l"]) || text.to_lowercase().contains("listen") {
         walker.findings.ask(rules::SERVE, format!("{} waits for connections", call.name));
     } else if !parsed.has(&["z"]) {

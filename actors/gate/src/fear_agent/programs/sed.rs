@@ -10,7 +10,7 @@ struct Program {
     at: usize,
 }
 
-/// What isn't well-formed is left at the place where sed would refuse the whole of it.
+/// A malformed script is judged up to the place at which sed would refuse the whole.
 pub(super) fn judge(walker: &mut Walker, text: &str) {
     if walker.is_computed(text) {
         walker.findings.ask(rules::RUN_CODE, "a part of the sed script is known only when it runs");

@@ -174,7 +174,7 @@ fn database(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         }
     }
     if texts.is_empty() && call.stdin.present && call.stdin.text.is_none() {
-        walker.findings.ask(rules::DATABASE, "what the database is told is known only when it runs");
+        walker.findings.ask(rules::DATABASE, "the database's instructions are known only when it runs");
     }
     Stream::unknown()
 }

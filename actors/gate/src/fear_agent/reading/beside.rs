@@ -1,4 +1,4 @@
-//! What a program that only looks would run out of the folder that it looks at, by a table.
+//! What a read-only program would run from the folder that it works in, by a table.
 
 use std::sync::LazyLock;
 
@@ -104,14 +104,14 @@ fn judge_found(walker: &mut Walker, call: &Call, judged: &'static str, files: &[
     }
 }
 
-/// Whether Python looks for modules in the folder: `-c`, `-m`, or a program by standard input.
+/// Whether Python looks for modules in the folder: with `-c`, `-m`, or a program on standard input.
 fn looks_beside(call: &Call, parsed: &Parsed) -> bool {
     let is_safe = parsed.has(&["I", "P"]) || call.args.iter().any(|arg| arg == "-I" || arg == "-P");
     !is_safe
         && (parsed.has(&["c", "m"]) || parsed.operands.first().is_none_or(|path| path == "-") && call.stdin.present)
 }
 
-/// The module that a file beside the program would be taken for.
+/// The module for which Python would take a file beside the program.
 fn shadowed<'a>(path: &'a str, imported: &[String]) -> Option<&'a str> {
     static MODULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         let lines = include_str!("python_modules.txt").lines().filter(|line| !line.starts_with('#'));
@@ -122,8 +122,8 @@ fn shadowed<'a>(path: &'a str, imported: &[String]) -> Option<&'a str> {
     (MODULES.contains(&name) || imported.iter().any(|module| module == name)).then_some(name)
 }
 
-/// The modules that a call names: the one of `-m`, and those that code on the command line or by standard input imports. A file
-/// that is only looked at (`-m py_compile d.py`) is none.
+/// The modules that a call names: the module of `-m`, and imports of code on the command line or on standard input. A
+/// file that is only checked (`-m py_compile d.py`) isn't a module.
 fn imported(call: &Call) -> Vec<String> {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -146,7 +146,7 @@ fn imported(call: &Call) -> Vec<String> {
         break;
     }
     for text in code {
-        // `import a, b as c`: each word behind it may be one.
+        // `import a, b as c`: each following word may be a module.
         for statement in text.split([';', '\n']) {
             let words = words(statement);
             let from = words
@@ -158,7 +158,7 @@ fn imported(call: &Call) -> Vec<String> {
     modules
 }
 
-/// Whether a line of a configuration file sets this key (to a path, where only that matters).
+/// Whether a line of a configuration file sets this key; with `only_paths`, only to a path.
 fn sets(text: &str, key: &str, only_paths: bool) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';']));
     lines.into_iter().any(|line| {
@@ -177,7 +177,7 @@ fn sets(text: &str, key: &str, only_paths: bool) -> bool {
     })
 }
 
-/// Imports of installed packages are what a configuration is written with; those of files of the project stay.
+/// Removes imports of installed packages, which every configuration has. Imports of project files stay.
 fn without_packages(text: &str) -> String {
     let is_package = |line: &&str| {
         let is_import =

@@ -1,4 +1,4 @@
-//! A call that is judged at once, with what it would run, for who only asks what the rules would say of it.
+//! Judges a call at once together with what it would run, for callers that only want to know what the rules say.
 
 use maxim_bus::signals::program_files::{Found, Wanted};
 
@@ -6,16 +6,16 @@ use super::super::{Judgement, Setting, ToolCall, Verdict, judge_seen};
 use super::Seen;
 use super::flow::{READ, ROUNDS};
 
-/// What the rules say of a call, and which files that it would run they have not seen.
+/// What the rules say of a call, and the files it would run that they haven't seen.
 #[derive(Clone, Debug)]
 pub struct Checked {
     pub judgement: Judgement,
-    /// Paths of what isn't there, or is more than is read: the verdict doesn't know what it holds.
+    /// Paths that don't exist or exceed the reading bounds. The verdict doesn't know their content.
     pub unread: Vec<String>,
 }
 
-/// Judges a call with the files that it would run, which `read` brings. What isn't there is named, and judged as if it did
-/// nothing.
+/// Judges a call with the files that it would run, which `read` brings. A missing file is listed and judged as if it
+/// did nothing.
 pub fn check(call: &ToolCall, setting: &Setting, read: impl Fn(&[Wanted]) -> Vec<Found>) -> Checked {
     let mut seen = Seen::default();
     let mut absent: Vec<Wanted> = Vec::new();

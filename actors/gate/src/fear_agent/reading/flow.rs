@@ -1,8 +1,9 @@
-//! The room's side of reading: it asks the reader, waits with a deadline, fixes what would run by digest when a person is asked,
-//! and compares before it clears.
+//! The room's side of reading. It asks the reader and waits with a deadline. It fingerprints what would run when a
+//! person is asked, and compares before it clears.
 //!
-//! Law: without an answer in time a person is asked. What was allowed is cleared only while the digests are those of the
-//! question; the executor compares once more before the start. What changed is asked about anew, and named.
+//! Law: without an answer in time a person is asked. An allowed call is cleared only while the digests equal those of
+//! the question. The executor compares once more before the start. A change is asked about anew, and the changed file
+//! is named.
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
@@ -19,18 +20,18 @@ use super::Seen;
 use maxim_region::{Hears, Pulse};
 use maxim_tools::program_files::{fixed_of, listing};
 
-/// How long a reading may take; after the second time what could not be read is asked about.
+/// Deadline of a reading. After the second timeout, what could not be read is asked about.
 const READING: SignedDuration = SignedDuration::from_millis(500);
-/// How long a fingerprint may take: at most 50 MB are digested.
+/// Deadline of a fingerprint. At most 50 MB are digested.
 const FIXING: SignedDuration = SignedDuration::from_secs(5);
-/// Readings of one call, each of what the texts before it name; what is deeper is not read.
+/// Rounds of reading for one call; each reads what the texts before it name. Anything deeper isn't read.
 pub(super) const ROUNDS: u8 = 6;
-/// Files that one call reads, all together.
+/// Files that one call reads in all rounds together.
 pub(super) const READ: usize = 64;
-/// Walks over what is given up, until nothing new is wanted.
+/// Walks after giving up, at most, until nothing new is wanted.
 const GIVEN_UP: usize = 8;
 
-/// Records of calls that have begun and are sealed, and of texts that were read: by these beginnings of their keys.
+/// Key prefixes of the records of sealed calls that have begun, and of texts that were read.
 const RECORDS: [&str; 2] = ["begun/", "read/"];
 
 fn begun_key(id: MessageId) -> Vec<u8> {
@@ -41,63 +42,63 @@ fn read_key(id: MessageId) -> Vec<u8> {
     format!("{}{id}", RECORDS[1]).into_bytes()
 }
 
-/// What an intent in the gate waits for from the reader.
+/// What an intent in the gate expects from the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
-    /// Texts that it is judged by.
+    /// The texts by which it is judged.
     Reading,
     /// The fingerprint that goes with a question.
     Fixing,
-    /// The fingerprint of now, after a yes.
+    /// The present fingerprint, after a yes.
     Checking,
-    /// The fingerprint of now, under a grant.
+    /// The present fingerprint, under a grant.
     Granted,
 }
 
-/// Until when.
+/// A wait with its deadline.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Wait {
     pub due: Timestamp,
     pub purpose: Purpose,
-    /// Askings before this one: a crash takes what is on its way, so it is asked once more.
+    /// Earlier tries. A crash loses a request, so it is sent once more.
     #[serde(default)]
     pub tries: u8,
 }
 
-/// What a gate entry holds of the files that its call would run.
+/// What a gate entry stores of the files that its call would run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Files {
-    /// It runs code: all programs of the folder are fixed when it is asked about.
+    /// It runs code, so all programs of the folder are fingerprinted with the question.
     #[serde(default)]
     pub runs: bool,
     /// What was read to judge it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wanted: Vec<Wanted>,
-    /// What would run, as it was when it was judged or asked about.
+    /// Fingerprint of what would run, from its judgement or its question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Fixed>,
-    /// What autonomy had against it, while it waits.
+    /// Autonomy's objection, kept while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<Escalation>,
-    /// What changed since it was allowed: it is asked about, whatever is allowed for good.
+    /// What changed since it was allowed. It is asked about, despite any grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
     /// Fingerprints of grants that are still to be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<Fixed>,
-    /// Readings so far.
+    /// Reading rounds so far.
     #[serde(default)]
     pub round: u8,
 }
 
 impl Files {
-    /// Whether a grant may rest on it.
+    /// Whether an "always" is possible.
     pub fn allows_always(&self) -> bool {
         self.fixed.as_ref().is_none_or(Fixed::is_whole) && !(self.runs && self.fixed.is_none())
     }
 }
 
-/// A judgement with what it rests on.
+/// A judgement and the texts behind it.
 pub(in super::super) struct Judged {
     pub judgement: Judgement,
     /// What must be read before it counts.
@@ -107,7 +108,7 @@ pub(in super::super) struct Judged {
 }
 
 impl FearAgent {
-    /// Judges a call, or asks for what it would run first.
+    /// Judges a call, or first asks for what it would run.
     pub(in super::super) fn judge_entry(&self, mut entry: GateEntry, mut seen: Seen, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
         let setting = settings.setting_under(entry.terms.powers.as_ref());
@@ -168,7 +169,7 @@ impl FearAgent {
         pulse.emit_trusted(turn, trust, FixPrograms { intent: id, scope });
     }
 
-    /// Puts the question, after what it would run is fixed.
+    /// Asks a person, after what would run is fingerprinted.
     pub(in super::super) fn fix_and_ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         if let Some(changed) = &entry.files.changed {
             entry.reason = format!("{changed} changed since it was allowed; {}", entry.reason);
@@ -180,20 +181,20 @@ impl FearAgent {
         Self::fix(entry, scope, Purpose::Fixing, pulse);
     }
 
-    /// Puts the question, with what an "always" would cover.
+    /// Asks a person and says what an "always" would cover.
     fn offer_and_ask(&self, mut entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         self.offer(&mut entry, pulse.settings());
         Self::put_question(entry, pulse);
     }
 
-    /// All programs of the working folder, and what was read to judge the call.
+    /// All programs of the working folder, and the texts read to judge the call.
     fn scope(entry: &GateEntry, pulse: &Pulse<'_, Self>) -> Scope {
         let setting = pulse.settings().setting_under(entry.terms.powers.as_ref());
         let folder = Some(paths::root_of(&setting).to_string_lossy().into_owned());
         Scope { folder, wanted: entry.files.wanted.clone() }
     }
 
-    /// A person has said yes: it is cleared if what would run is what was asked about.
+    /// A person said yes. The call is cleared if what would run still equals what was asked about.
     pub(in super::super) fn clear_if_unchanged(&self, entry: GateEntry, pulse: &mut Pulse<'_, Self>) {
         match entry.files.fixed.as_ref().map(|fixed| fixed.scope.clone()) {
             Some(scope) if !entry.is_doubt() => Self::fix(entry, scope, Purpose::Checking, pulse),
@@ -201,7 +202,7 @@ impl FearAgent {
         }
     }
 
-    /// Grants cover it: it goes on if what would run is what it was when each of them was given.
+    /// Grants cover the call. It goes on if what would run still equals the fingerprint of each grant.
     pub(in super::super) fn consult_if_unchanged(
         &self,
         mut entry: GateEntry,
@@ -218,7 +219,7 @@ impl FearAgent {
         Self::fix(entry, scope, Purpose::Granted, pulse);
     }
 
-    /// The reader didn't answer.
+    /// The reader didn't answer in time.
     pub(in super::super) fn waited_in_vain(&self, id: MessageId, wait: Wait, pulse: &mut Pulse<'_, Self>) {
         let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) else {
             return pulse.keep(FearEvent::Closed { id });
@@ -260,7 +261,7 @@ impl FearAgent {
         self.judge_entry(entry, seen, pulse);
     }
 
-    /// Judged from the beginning, because something changed.
+    /// Judges from the start, because something changed.
     fn judge_anew(&self, mut entry: GateEntry, changed: String, pulse: &mut Pulse<'_, Self>) {
         entry.files = Files { changed: Some(changed), escalation: entry.files.escalation.take(), ..Files::default() };
         self.judge_entry(entry, Seen::default(), pulse);
@@ -282,7 +283,7 @@ impl FearAgent {
                 {
                     let round = entry.files.round;
                     entry.files = Files { round, ..entry.files };
-                    tracing::info!(changed, "a program changed while it was judged; it is judged again");
+                    tracing::info!(changed, "a program changed while it was judged; it is being judged again");
                     return self.judge_entry(entry, Seen::default(), pulse);
                 }
                 if let Some(beyond) = &now.beyond {
@@ -317,21 +318,22 @@ impl FearAgent {
         }
     }
 
-    /// Texts that were read for an intent that is no more.
+    /// Deletes texts that were read for an intent that is gone.
     pub(in super::super) fn forget_read(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
         if self.waits.get(&id).is_some_and(|wait| wait.purpose == Purpose::Reading) {
             pulse.remove(read_key(id));
         }
     }
 
-    /// What has begun is kept while it may still be refused because something changed.
+    /// Keeps the record of a call that has begun, because the executor may still refuse it for a change.
     pub(in super::super) fn keep_begun(entry: &GateEntry, pulse: &mut Pulse<'_, Self>) {
         if entry.terms.sealed.is_some() {
             pulse.put(begun_key(entry.id), entry);
         }
     }
 
-    /// The executor found another file than was allowed: it is asked about anew, under the id of the action that was not begun.
+    /// The executor found another file than the allowed one. The action did not begin; it is asked about anew under its
+    /// id.
     pub(in super::super) fn ended(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         let Some(entry) = pulse.record::<GateEntry>(&begun_key(result.intent)) else { return };
         pulse.remove(begun_key(result.intent));
@@ -343,7 +345,7 @@ impl FearAgent {
     }
 }
 
-/// The fingerprint of what was read: the executor finds the same, or doesn't begin.
+/// The fingerprint of what was read. The executor must find the same, or it doesn't begin.
 fn seal(used: &[Wanted], seen: &Seen) -> Option<Fixed> {
     if used.is_empty() {
         return None;
@@ -353,7 +355,7 @@ fn seal(used: &[Wanted], seen: &Seen) -> Option<Fixed> {
     Some(fixed_of(Scope { folder: None, wanted: used.to_vec() }, files, None))
 }
 
-/// A file that was read and is now another one.
+/// A file that changed after it was read.
 fn differs_since_reading(read: &Fixed, now: &Fixed) -> Option<String> {
     read.files.iter().find(|(path, digest)| now.files.get(*path) != Some(digest)).map(|(path, _)| path.clone())
 }

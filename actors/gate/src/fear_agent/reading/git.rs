@@ -1,4 +1,4 @@
-//! What git runs by the configuration and the hooks of the repository that it works in.
+//! What git runs because of its repository's configuration and hooks.
 
 use maxim_bus::signals::program_files::ProgramFile;
 
@@ -9,7 +9,7 @@ use super::super::verdict::rules;
 /// Subcommands that run hooks.
 const HOOKED: &str = "commit merge rebase cherry-pick revert am checkout switch push pull clone worktree gc fetch stash apply reset \
     receive-pack rewrite notes tag branch update-ref";
-/// Subcommands that speak to another repository.
+/// Subcommands that talk to another repository.
 const REMOTE: &str = "fetch pull push clone ls-remote remote submodule archive bundle request-pull";
 /// Subcommands that open an editor.
 const EDITED: &str = "commit merge rebase revert cherry-pick tag notes branch config";
@@ -31,7 +31,7 @@ const HOOKS: &[(&str, &str)] = &[
     ("am", "applypatch-msg pre-applypatch post-applypatch reference-transaction"),
     ("gc", "pre-auto-gc"),
 ];
-/// Hooks that any subcommand that changes something may run.
+/// Hooks that any changing subcommand may run.
 const ANY_HOOK: &str = "reference-transaction post-index-change";
 
 fn listed(words: &str, word: &str) -> bool {
@@ -82,7 +82,7 @@ pub(super) fn judge(walker: &mut Walker, parsed: &Parsed) {
     }
 }
 
-/// Where the repository's own files lie: in `.git`, where a file of that name says, or in the folder itself.
+/// Where the repository's own files are: in `.git`, where a file of that name points, or in the folder itself.
 fn repository_of(walker: &mut Walker, folder: &str) -> Option<String> {
     let found = walker.beside(folder, &[".git/config", ".git", "HEAD", "config"], true)?;
     let folder_of = |path: &str, name: &str| path.strip_suffix(name).map(|rest| rest.trim_end_matches('/').to_owned());
@@ -114,7 +114,7 @@ fn hooks(walker: &mut Walker, folder: &str, subcommand: &str) {
     }
 }
 
-/// A repository's configuration: settings that are programs are asked about where this subcommand would run them.
+/// A repository's configuration. Settings that are programs are asked about if this subcommand would run them.
 fn configuration(walker: &mut Walker, file: &ProgramFile, subcommand: &str, args: &[String]) {
     let Some(text) = &file.text else {
         let why = file.fault.as_deref().unwrap_or("it is no text");
@@ -169,7 +169,7 @@ fn matters(key: &str, value: &str, subcommand: &str, args: &[String]) -> bool {
     }
 }
 
-/// Programs that a person has from the system, with words that name nothing else.
+/// Programs that come with the system, with arguments that name nothing else.
 fn is_harmless(value: &str) -> bool {
     let known = "cat less more delta vim vi nano emacs code subl store cache osxkeychain manager libsecret true false git-lfs gh git gpg gpg2 ssh";
     let words: Vec<&str> = value.split_whitespace().collect();
@@ -179,7 +179,7 @@ fn is_harmless(value: &str) -> bool {
             && !(words.first() == Some(&"git") && words.contains(&"-c"))
 }
 
-/// `section.name = value` of a configuration in git's form, names in small letters.
+/// `section.name = value` of a configuration in git's form, names in lower case.
 fn settings(text: &str) -> Vec<(String, String)> {
     let mut section = String::new();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Makefiles: what runs while they are read, and the recipes that the wanted targets reach.
+//! Makefiles: what runs while make reads them, and the recipes of the wanted targets.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::super::verdict::{Findings, Verdict, rules};
 use super::super::{Mode, Setting};
 use super::Text;
 
-/// Recipes that are looked at, at most.
+/// Recipes that are checked, at most.
 const RECIPES: usize = 400;
 
-/// A rule: its targets, what they need, and the lines that make them.
+/// A rule: its targets, its prerequisites and its recipe lines.
 #[derive(Default)]
 struct Rule {
     targets: Vec<String>,
@@ -20,8 +20,8 @@ struct Rule {
     lines: Vec<String>,
 }
 
-/// What make does with this text, for the targets among its arguments. That it runs is asked about elsewhere; here is found
-/// what would be blocked on a command line, and what runs even where nothing is to be made.
+/// What make does with this text for the targets among its arguments. That it runs at all is asked about elsewhere.
+/// This finds what would be blocked on a command line, and what runs even if nothing is to be made.
 pub(super) fn judge(walker: &mut Walker, text: &str, args: &[String]) {
     if let Some(told) = runs_while_read(text) {
         walker.findings.ask(rules::BUILD, format!("the makefile {told}"));
@@ -43,7 +43,8 @@ pub(super) fn judge(walker: &mut Walker, text: &str, args: &[String]) {
     }
 }
 
-/// What make is told beside its files: text of a makefile by `--eval`, and variables, on the command line and around it.
+/// What make gets besides its files: makefile text by `--eval`, and variables on the command line and in the
+/// environment.
 pub(in super::super) fn judge_words(walker: &mut Walker, call: &Call, parsed: &Parsed) {
     let mut texts: Vec<String> = parsed.values(&["E", "eval"]).map(str::to_owned).collect();
     texts.extend(call.args.iter().filter(|arg| arg.contains('=') && !arg.starts_with("--")).cloned());
@@ -51,15 +52,15 @@ pub(in super::super) fn judge_words(walker: &mut Walker, call: &Call, parsed: &P
     texts.extend(around.map(|(name, value)| format!("{name}={value}")));
     for text in texts {
         if let Some(told) = runs_while_read(&text) {
-            walker.findings.ask(rules::BUILD, format!("what make is told {told}"));
+            walker.findings.ask(rules::BUILD, format!("make's command line {told}"));
         } else if walker.is_computed(&text) {
-            walker.findings.ask(rules::BUILD, "what make is told is known only when it runs");
+            walker.findings.ask(rules::BUILD, "make's instructions are known only when it runs");
         }
         judge_reading(walker, &text);
     }
 }
 
-/// Whether a call of a function runs it by a name that is put together, or another than its own: `$(call shell,…)`.
+/// Whether `call` runs a function by a computed name or by another name: `$(call shell,…)`.
 fn calls_indirectly(line: &str) -> bool {
     ["(call", "{call"].iter().any(|word| {
         line.match_indices(word).any(|(at, _)| {
@@ -71,7 +72,7 @@ fn calls_indirectly(line: &str) -> bool {
     })
 }
 
-/// Whether something runs although nothing is to be made: while the file is read, or in lines that `-n` runs all the same.
+/// Whether something runs although nothing is to be made: while the file is read, or in lines that run despite `-n`.
 pub(super) fn runs_while_read(text: &str) -> Option<String> {
     let text = text.replace("\\\n", " ");
     for line in text.lines() {
@@ -83,22 +84,22 @@ pub(super) fn runs_while_read(text: &str) -> Option<String> {
         let behind =
             |mark: char| line.split_once(mark).map_or("", |(_, rest)| rest.trim_start_matches(['@', '-', ' ', '\t']));
         let told = if shell_calls(line).any(|command| is_open(&command)) {
-            "runs a command by $(shell …) that it puts together"
+            "runs a computed command by $(shell …)"
         } else if !line.starts_with('\t')
             && line.split_once("!=").is_some_and(|(name, command)| !name.contains([':', '"', '$']) && is_open(command))
         {
             "runs a command by !="
         } else if recipe.starts_with('+') || (!line.starts_with('\t') && behind(';').starts_with('+')) {
-            // Also within `define`, and with another prefix of recipes.
-            "has a line that runs even so (+)"
+            // Also within `define`, and with another recipe prefix.
+            "has a line that runs even with -n (+)"
         } else if !line.starts_with('\t') && behind('=').starts_with('+') {
-            "has a variable that makes a line run even so (+)"
+            "has a variable that makes a line run even with -n (+)"
         } else if calls_indirectly(line) {
-            "calls a function by a name that is put together"
+            "calls a function by a computed name"
         } else if line.contains("$(file ") || line.contains("${file ") {
             "reads or writes a file by $(file …)"
         } else if bare.starts_with(".RECIPEPREFIX") {
-            "names its own prefix of recipes"
+            "sets its own recipe prefix"
         } else if (line.starts_with('\t') || !line.contains('='))
             && (line.contains("$(MAKE)") || line.contains("${MAKE}"))
         {
@@ -108,9 +109,9 @@ pub(super) fn runs_while_read(text: &str) -> Option<String> {
         } else if ["include ", "-include ", "sinclude "].iter().any(|word| bare.starts_with(word))
             && !line.starts_with('\t')
         {
-            "includes other files, which make may make first"
+            "includes other files, which make may build first"
         } else if bare.starts_with("SHELL") && bare.contains('=') && !line.starts_with('\t') {
-            "names its own shell"
+            "sets its own shell"
         } else {
             continue;
         };
@@ -149,12 +150,12 @@ fn shell_calls(text: &str) -> impl Iterator<Item = String> + '_ {
     )
 }
 
-/// Whether make puts a command together: it holds a variable or a function of make.
+/// Whether make computes the command: it holds a variable or a function of make.
 fn is_open(command: &str) -> bool {
     command.replace("$$", "").contains('$')
 }
 
-/// Whether a command would be free where nothing may be changed. Files that it would run are judged where it is walked.
+/// Whether a command would pass where nothing may be changed. Files that it would run are judged during the walk.
 fn only_looks(walker: &Walker, command: &str) -> bool {
     let setting = Setting { mode: Mode::Passive, ..walker.setting.clone() };
     let mut findings = Findings::new(Mode::Passive);
@@ -164,7 +165,7 @@ fn only_looks(walker: &Walker, command: &str) -> bool {
     findings.verdict() == Verdict::Allow
 }
 
-/// Whether a makefile sets what decides which programs its commands are.
+/// Whether a makefile sets something that decides which programs its commands are.
 fn sets_surroundings(text: &str) -> bool {
     const NAMES: &str = "PATH SHELL .SHELLFLAGS ENV BASH_ENV HOME IFS CDPATH";
     const STARTS: [&str; 8] = ["LD_", "GIT_", "PYTHON", "PERL", "NODE_", "RUBY", "BASH_FUNC", "XDG_"];
@@ -183,7 +184,7 @@ fn judge_reading(walker: &mut Walker, text: &str) {
             walker.write(&path);
         }
         for command in shell_calls(line) {
-            // A command that stands there whole and only looks is as good as on a command line.
+            // A literal command that only reads is judged as on a command line.
             if changes_surroundings || is_open(&command) || !only_looks(walker, &command) {
                 walker.findings.ask(rules::BUILD, "the makefile runs a command while it is read");
             }
@@ -209,7 +210,7 @@ fn judge_reading(walker: &mut Walker, text: &str) {
     }
 }
 
-/// As the shell gets it: `$$` is a dollar, a variable of make is one whose value nobody knows.
+/// As the shell gets it: `$$` is a dollar; a make variable has an unknown value.
 fn as_shell(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -259,7 +260,7 @@ fn parse(text: &str) -> Vec<Rule> {
     all
 }
 
-/// The lines of the wanted targets and of what they need; of the first target where none is named.
+/// The recipe lines of the wanted targets and their prerequisites; of the first target if none is named.
 fn reached<'a>(all: &'a [Rule], wanted: &[String]) -> Vec<&'a String> {
     let is_special = |name: &String| name.starts_with('.') && !name.contains('/');
     let mut todo: Vec<String> = wanted.to_vec();
@@ -278,7 +279,7 @@ fn reached<'a>(all: &'a [Rule], wanted: &[String]) -> Vec<&'a String> {
             lines.extend(&rule.lines);
         }
     }
-    // What a pattern makes, or a name that is put together, may be needed by any.
+    // A pattern rule or a computed name may be needed by any target.
     let loose = |rule: &&Rule| rule.targets.iter().any(|name| name.contains(['%', '$']));
     lines.extend(all.iter().filter(loose).flat_map(|rule| &rule.lines));
     lines

@@ -1,9 +1,9 @@
-//! What a call would run out of files and streams, judged by the same law as what stands on its command line.
+//! What a call would run from files and streams, judged by the same law as its command line.
 //!
-//! The gate touches no disk: the walk says which texts it wants, the program reader brings them as a signal, and the walk is
-//! done again with them. Law: a text that can't be read, or that the same command writes first, is asked about; what a text
-//! does that is blocked on a command line is blocked; where a program of some language needs no question on a command line,
-//! it needs none in a file.
+//! The gate doesn't touch the disk. The walk lists the texts it wants, the program reader brings them as a signal, and
+//! the walk is repeated with them. Law: a text that can't be read, or that the same command writes first, is asked
+//! about. What is blocked on a command line is blocked in a text. A program that needs no question on a command line
+//! needs none in a file.
 //!
 //! ```text
 //! programs (which program takes its program from where: program_files.tsv) ─┐
@@ -33,13 +33,13 @@ use super::paths::{Kind, UNKNOWN};
 use super::shell::Walker;
 use super::verdict::rules;
 
-/// Files that are noted as read, at most.
+/// Files recorded as read, at most.
 const NAMED: usize = 16;
-/// Programs that change files which their words don't name one by one.
+/// Programs that change files that their words don't name one by one.
 const ARRANGES: &str =
     "git hg svn patch tar bsdtar unzip unrar 7z 7za cpio rsync wget curl scp sftp gh ar unar zip mmv rename";
 
-/// Everything that was read for one call, in the order in which it was wanted.
+/// Everything that was read for one call, in the order of the requests.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub found: Vec<Found>,
@@ -50,7 +50,7 @@ impl Seen {
         self.found.iter().find(|found| found.wanted == *wanted)
     }
 
-    /// What was not answered is taken as not readable.
+    /// A request without an answer counts as not readable.
     pub fn give_up(&mut self, wanted: Vec<Wanted>, why: &str) {
         for wanted in wanted {
             if self.answer(&wanted).is_none() {
@@ -64,17 +64,17 @@ impl Seen {
 #[derive(Default)]
 pub(super) struct Reading<'a> {
     seen: Option<&'a Seen>,
-    /// What isn't there yet.
+    /// What hasn't been read yet.
     pub wanted: Vec<Wanted>,
-    /// All that the walk looked for, there or not.
+    /// Everything that the walk looked for, found or not.
     pub used: Vec<Wanted>,
-    /// Places that commands before have written.
+    /// Places that earlier commands have written.
     written: Vec<String>,
-    /// A command before has written files by names that nobody knows.
+    /// An earlier command has written files under unknown names.
     arranged: bool,
-    /// Files that the call reads by name: what comes of them may be run.
+    /// Files that the call reads by name. Their content may be run.
     named: Vec<String>,
-    /// Files whose text is being judged: one that runs itself is judged once.
+    /// Files whose text is being judged. A file that runs itself is judged once.
     open: Vec<String>,
 }
 
@@ -88,16 +88,16 @@ impl<'a> Reading<'a> {
 #[derive(Debug)]
 pub(super) enum Text {
     Known(String),
-    /// It is wanted now; the call is judged again when it is there.
+    /// It is requested now. The call is judged again once it is read.
     Unread,
-    /// It isn't there.
+    /// The file doesn't exist.
     Missing,
-    /// It can't be told, and why.
+    /// It can't be known, and why.
     Unknown(String),
 }
 
 impl Walker<'_> {
-    /// As the kernel will take it: from the folder of the moment, links unread.
+    /// The path as the kernel gets it: from the current folder, links not resolved.
     pub(super) fn absolute(&self, raw: &str) -> Option<String> {
         let home = self.setting.home.to_string_lossy();
         let path = match raw.strip_prefix("~/") {
@@ -111,10 +111,10 @@ impl Walker<'_> {
     /// The text of a file that would be run.
     pub(super) fn program_text(&mut self, raw: &str) -> Text {
         if raw.is_empty() || globs::is_glob(raw) {
-            return Text::Unknown("which file it is is known only when it runs".into());
+            return Text::Unknown("the file's name is known only when it runs".into());
         }
         let Some(path) = self.absolute(raw) else {
-            return Text::Unknown("which file it is is known only when it runs".into());
+            return Text::Unknown("the file's name is known only when it runs".into());
         };
         let place = self.place(raw);
         if matches!(place.kind, Kind::Secret | Kind::MaybeSecret | Kind::Device) || self.is_own_data(place.own) {
@@ -135,7 +135,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Files of such names beside a program; nothing while they aren't known.
+    /// Files of these names beside a program; `None` while they aren't known.
     fn beside(&mut self, folder: &str, names: &[&str], upwards: bool) -> Option<Found> {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         self.wants(&Wanted::Beside { folder: folder.into(), names, upwards }).cloned()
@@ -164,8 +164,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Something is run that was put together out of what was read: the files that were read are fixed with the question.
-    /// Returns the texts of those that are known.
+    /// A program text was composed from what was read. Fingerprints the read files with the question. Returns the known
+    /// texts.
     pub(super) fn fixes_named(&mut self) -> Vec<String> {
         let named = self.reading.named.clone();
         let known = named.iter().filter_map(|path| match self.program_text(path) {
@@ -175,15 +175,15 @@ impl Walker<'_> {
         known.collect()
     }
 
-    /// A program text of which a part isn't known. Where that part would be a statement of its own, or is what only a run can
-    /// tell, a person is asked; the texts of the files that were read are put in its place to be judged as well. Returns these.
+    /// A program text with an unknown part. A person is asked if that part would be a statement, or if it is known only
+    /// at run time. The texts of the files that were read are judged in its place as well; returns these texts.
     pub(super) fn computed_text(&mut self, program: &str, text: &str) -> Vec<String> {
         if !text.contains(UNKNOWN) && !self.is_computed(text) {
             return Vec::new();
         }
         let known = self.fixes_named();
         if is_unknown_statement(text) || self.is_computed(text) {
-            self.findings.ask(rules::RUN_CODE, format!("what {program} is told to do is known only when it runs"));
+            self.findings.ask(rules::RUN_CODE, format!("the instructions for {program} are known only when it runs"));
         }
         if !text.contains(UNKNOWN) {
             return Vec::new();
@@ -191,7 +191,7 @@ impl Walker<'_> {
         known.into_iter().map(|known| text.replace(UNKNOWN, known.trim_end_matches('\n'))).collect()
     }
 
-    /// A place that this command changes before what comes after it.
+    /// A place that this command changes before later commands run.
     pub(super) fn notes_write(&mut self, path: &str) {
         if self.reading.written.len() < 256 {
             self.reading.written.push(path.trim_end_matches('/').to_owned());
@@ -200,7 +200,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What comes after a program that unpacks, fetches or checks out runs files that nobody has seen.
+    /// Commands after a program that unpacks, fetches or checks out may run files that nobody has seen.
     pub(super) fn notes_program(&mut self, name: &str) {
         self.reading.arranged |= ARRANGES.split(' ').any(|known| known == name);
     }
@@ -215,7 +215,7 @@ impl Walker<'_> {
             })
     }
 
-    /// Judges a text once, however often it runs itself.
+    /// Judges a text once, even if it runs itself.
     fn within(&mut self, name: &str, judge: impl FnOnce(&mut Self)) {
         let name = self.absolute(name).unwrap_or_else(|| name.to_owned());
         if self.reading.open.contains(&name) || self.reading.open.len() > 8 {
@@ -227,7 +227,7 @@ impl Walker<'_> {
     }
 }
 
-/// Whether what isn't known stands where a statement may begin.
+/// Whether the unknown part is where a statement may begin.
 pub(super) fn is_unknown_statement(text: &str) -> bool {
     text.match_indices(UNKNOWN).any(|(at, _)| {
         let before = text[..at].trim_end_matches([' ', '\t']);
@@ -235,7 +235,7 @@ pub(super) fn is_unknown_statement(text: &str) -> bool {
     })
 }
 
-/// Whether a written glob may stand for the path: by what precedes its first wildcard.
+/// Whether a written glob may match the path, by the text before its first wildcard.
 fn globs_over(glob: &str, path: &str) -> bool {
     let known = glob.split(['*', '?', '[', '{']).next().unwrap_or_default();
     path.starts_with(known)

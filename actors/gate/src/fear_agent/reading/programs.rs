@@ -1,4 +1,5 @@
-//! Programs that take what they run out of a file or a stream, by a table; the text is judged as if it stood in the command.
+//! Programs that take what they run from a file or a stream, by a table. The text is judged as if it were in the
+//! command.
 
 use std::sync::LazyLock;
 
@@ -63,7 +64,7 @@ fn rows(table: &'static str) -> Vec<Row> {
         .collect()
 }
 
-/// The call with what it reads from its standard input, where that is a file that tells it what to do.
+/// The call with the text of its standard input, if that is a file with instructions.
 pub(in super::super) fn with_stdin(walker: &mut Walker, mut call: Call, parsed: &Parsed) -> Call {
     let is_inline = has_inline(parsed) || parsed.options.iter().any(|(_, _, role)| *role == 'Q');
     let is_free = parsed.operands.first().is_none_or(|path| is_stdin(path));
@@ -82,7 +83,7 @@ pub(in super::super) fn with_stdin(walker: &mut Walker, mut call: Call, parsed: 
     call
 }
 
-/// Judges all that the call runs out of files. The program's own judge has spoken before, so that its rule stands first.
+/// Judges everything that the call runs from files. The program's own judge ran before, so its rule comes first.
 pub(in super::super) fn judge_programs(walker: &mut Walker, call: &Call, parsed: &Parsed) {
     for row in TABLE.iter().filter(|row| row.programs.contains(&call.name.as_str())) {
         match &row.source {
@@ -107,15 +108,15 @@ pub(in super::super) fn judge_programs(walker: &mut Walker, call: &Call, parsed:
     walker.notes_program(&call.name);
 }
 
-/// A program on the command line: what stands behind it is no file to run.
+/// A program on the command line. What follows it isn't a file to run.
 fn has_inline(parsed: &Parsed) -> bool {
     parsed.options.iter().any(|(name, value, role)| *role == 'S' && value.is_some() || (name == "m" && value.is_some()))
 }
 
-/// `sh -n`, `node --check`, `ruby -c`: the syntax is looked at, and nothing runs.
+/// `sh -n`, `node --check`, `ruby -c`: the syntax is checked and nothing runs.
 fn only_checks(row: &Row, parsed: &Parsed) -> bool {
     match row.effect {
-        // With `-s` the operands are arguments of what comes by standard input.
+        // With `-s` the operands are arguments of the program on standard input.
         "shell" => parsed.has(&["n", "s"]),
         "javascript" | "ruby" => parsed.options.iter().any(|(name, value, _)| name == "c" && value.is_none()),
         _ => false,
@@ -126,7 +127,7 @@ fn is_stdin(path: &str) -> bool {
     matches!(path, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
 }
 
-/// The values of an option, in whatever form: `-f x`, `-fx`, `--file=x`, `--file x`.
+/// The values of an option in any form: `-f x`, `-fx`, `--file=x`, `--file x`.
 fn values(call: &Call, parsed: &Parsed, names: &[&str]) -> Vec<String> {
     let known: Vec<String> = parsed.values(names).map(str::to_owned).collect();
     if !known.is_empty() {
@@ -162,7 +163,7 @@ fn values(call: &Call, parsed: &Parsed, names: &[&str]) -> Vec<String> {
     found
 }
 
-/// `--fi=x` and `--fi x` for `--file`: the value where it stands in the same word. None where it isn't this option.
+/// `--fi=x` and `--fi x` for `--file`: the value if it is in the same word. `None` if it isn't this option.
 fn abbreviated<'a>(arg: &'a str, name: &str) -> Option<Option<&'a str>> {
     let long = arg.strip_prefix("--")?;
     let (cut, value) = long.split_once('=').map_or((long, None), |(cut, value)| (cut, Some(value)));
@@ -202,7 +203,7 @@ fn without(args: &[String], names: &[&str], values: &[String]) -> Vec<String> {
     out
 }
 
-/// What a path gives: a file's text, that of a substitution, or of the standard input.
+/// The text behind a path: of a file, a substitution or the standard input.
 fn text(walker: &mut Walker, call: &Call, path: &str) -> Text {
     let stream = if is_stdin(path) {
         call.stdin.clone()
@@ -216,14 +217,14 @@ fn text(walker: &mut Walker, call: &Call, path: &str) -> Text {
 
 fn stream_text(walker: &mut Walker, stream: &Stream) -> Text {
     match (&stream.text, &stream.file) {
-        (Some(text), _) if text.contains(UNKNOWN) => Text::Unknown("it is put together while it runs".into()),
+        (Some(text), _) if text.contains(UNKNOWN) => Text::Unknown("it is computed while it runs".into()),
         (Some(text), _) => Text::Known(text.clone()),
         (None, Some(file)) => walker.program_text(&file.clone()),
-        (None, None) => Text::Unknown("what comes is known only when it runs".into()),
+        (None, None) => Text::Unknown("its input is known only when it runs".into()),
     }
 }
 
-/// Gives a program that is told what to do by its standard input the text of the file that it comes from.
+/// A program that takes instructions from its standard input gets the text of the file behind it.
 fn fill(walker: &mut Walker, call: &mut Call, row: &Row) {
     if !call.stdin.present {
         return;
@@ -240,7 +241,7 @@ fn fill(walker: &mut Walker, call: &mut Call, row: &Row) {
         Text::Missing | Text::Unknown(_) if row.takes == Takes::Commands => {
             walker
                 .findings
-                .ask(rules::RUN_CODE, format!("what {} is told to do is known only when it runs", call.name));
+                .ask(rules::RUN_CODE, format!("the instructions for {} are known only when it runs", call.name));
         }
         Text::Missing | Text::Unknown(_) => {}
     }
@@ -266,7 +267,7 @@ fn judge_files(walker: &mut Walker, call: &Call, row: &Row, names: &[&str], path
     walker.within(&first, |walker| as_if_inline(walker, call, row, (&first, &joined), rest));
 }
 
-/// What can't be read is asked about; the handlers of shells and interpreters ask in any case.
+/// What can't be read is asked about. The handlers of shells and interpreters ask in any case.
 fn unread(walker: &mut Walker, call: &Call, row: &Row, path: &str, why: &str) {
     let is_node_package = row.effect == "javascript" && !path.contains('/') && !path.contains('.');
     if row.takes == Takes::Items {
@@ -278,7 +279,7 @@ fn unread(walker: &mut Walker, call: &Call, row: &Row, path: &str, why: &str) {
     }
 }
 
-/// A library of awk: looked for beside the program before it is looked for in the system.
+/// An awk library. It is searched beside the program before the system's folders.
 fn library(walker: &mut Walker, name: &str) {
     for path in [name.to_owned(), format!("{name}.awk")] {
         match walker.program_text(&path) {
@@ -307,7 +308,7 @@ fn as_if_inline(walker: &mut Walker, call: &Call, row: &Row, (path, text): (&str
             again(walker, [vec!["-e".into(), text.to_owned()], rest].concat(), call.stdin.filtered());
         }
         "sed" => {
-            // A program in a file may have comments and lines that go on.
+            // A program in a file may have comments and continued lines.
             let script: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
             again(walker, [vec!["-e".into(), script.join("\n")], rest].concat(), call.stdin.filtered());
         }
@@ -352,7 +353,7 @@ fn awk_includes(walker: &mut Walker, text: &str) {
     }
 }
 
-/// Lines of a file of options, as the arguments that they stand for.
+/// Lines of an options file, as the arguments they stand for.
 fn options(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut words = Vec::new();
@@ -367,7 +368,8 @@ fn options(text: &str) -> Vec<String> {
     words
 }
 
-/// Words by which a line of what a client, an editor or a plotter is told runs a program. What follows is its command line.
+/// Words by which an instruction line for a client, an editor or a plotter runs a program. The rest is its command
+/// line.
 const RUNS: &[&str] = &[
     "!",
     ":!",
@@ -385,7 +387,7 @@ const RUNS: &[&str] = &[
 /// Words by which such a line reads another file of lines.
 const READS: &[&str] =
     &[".read ", "\\i ", "\\ir ", "\\include ", "source ", "\\. ", "load ", "call ", ":source ", "so "];
-/// What runs a program, or reaches files, wherever it stands.
+/// Words that run a program or reach files anywhere in a line.
 const REACHES: &[&str] = &[
     "system(",
     "popen(",
@@ -407,7 +409,7 @@ const REACHES: &[&str] = &[
     "to program",
 ];
 
-/// Lines that tell a client, an editor or a plotter what to do.
+/// Instruction lines for a client, an editor or a plotter.
 fn told(walker: &mut Walker, name: &str, row: &Row, text: &str) {
     let is_items = row.takes == Takes::Items || matches!(name, "dc" | "m4");
     if is_items {

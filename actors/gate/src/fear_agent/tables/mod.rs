@@ -1,7 +1,7 @@
-//! What options do, as data files that a reviewer reads beside the code: `wrappers.tsv` (programs that run another one),
-//! `options.tsv` (options of known programs that name a program, a file or code), `words.tsv` (words that are only talk), `reach.tsv` (how far a grant may
-//! reach), `walls.tsv` (what the sandbox refuses in any case). Each is
-//! read once, and what it says never changes.
+//! What options do, in data files that a reviewer reads beside the code: `wrappers.tsv` (programs that run another
+//! program), `options.tsv` (options of known programs that name a program, a file or code), `words.tsv` (words that are
+//! only mentioned), `reach.tsv` (how far a grant may reach), `walls.tsv` (what the sandbox refuses in any case). Each
+//! is read once and never changes.
 
 mod options;
 mod reach;

@@ -6,16 +6,16 @@ use std::sync::LazyLock;
 use super::super::shape::program_of;
 use super::{rows, wrapper};
 
-/// What a program makes of its words.
+/// What a program does with its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Reach {
-    /// It runs whatever they say.
+    /// It can run anything, whatever the words say.
     Anything,
-    /// It runs a text or a file that the first one names.
+    /// It runs a text or a file named by the first word.
     First,
-    /// The first one is a command of its own.
+    /// The first word is a subcommand.
     Command,
-    /// They are words.
+    /// The words are only arguments.
     Words,
 }
 

@@ -1,12 +1,12 @@
-//! Words that only talk of a place: names that are listed, patterns, messages. Everything else that names a secret place is
-//! taken as reading it.
+//! Words that only mention a place: listed names, patterns, messages. Any other word that names a secret place counts
+//! as reading it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use super::{names_of, rows};
 
-/// How a program takes the words that it is given.
+/// How a program uses its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Talk {
     /// Words are names or talk: nothing is opened.

@@ -1,4 +1,4 @@
-//! What the sandbox refuses whatever a person says, by program.
+//! What the sandbox refuses even after a person's yes, by program.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ enum When {
     Options(&'static str),
     /// A mode that makes a program run as its owner is set.
     SetId,
-    /// It is about processes that this call hasn't started.
+    /// It concerns processes that this call hasn't started.
     Outside,
 }
 
@@ -42,12 +42,12 @@ pub(in super::super) struct Hit {
     pub program: String,
     pub wall: Wall,
     pub words: &'static str,
-    /// Only questions by rules that begin so are answered by the wall; by any, where it is empty.
+    /// The wall answers only questions by rules that start so; if empty, all questions.
     rules: &'static [&'static str],
 }
 
 impl Hit {
-    /// Whether what is asked by this rule is what the wall refuses.
+    /// Whether the question of this rule is about what the wall refuses.
     pub fn answers(&self, rule: &str) -> bool {
         self.rules.is_empty() || self.rules.iter().any(|start| rule.starts_with(start))
     }
@@ -83,7 +83,7 @@ pub(in super::super) struct Refusable<'a> {
     pub program: &'a str,
     pub args: &'a [String],
     pub sets_id: fn(&str) -> bool,
-    /// It may have started processes of its own before.
+    /// It may have started processes before.
     pub has_others: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How the command line of a wrapper is read: its own options, what stands before the program, and the program with its words.
+//! Reads the command line of a wrapper: its own options, the words before the program, and the program with its words.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -88,10 +88,10 @@ pub(in super::super) struct Wrapper {
     pub name: &'static str,
     pub entries: Vec<Entry>,
     pub before: Vec<Before>,
-    /// Options may stand behind what isn't one.
+    /// Options may follow operands.
     pub permuted: bool,
     pub runs: Runs,
-    /// What is asked whatever the options are.
+    /// Rules that ask for any options.
     pub itself: Vec<Rule>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether an address is one of this machine, at which the daemon's own port is the daemon.
+//! Whether an address belongs to this machine, so that the daemon's own port there is the daemon.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// `RTF_LOCAL` of the kernel's ipv6_route.h.
 const LOCAL_ROUTE: u32 = 0x8000_0000;
 
-/// The families of connect(2)'s address that an internet socket takes.
+/// The address families that an internet socket accepts in connect(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Address(SocketAddr),
@@ -15,10 +15,11 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// Reads what a program has given. What is read here is what is connected to: the bytes aren't looked at again.
+    /// Reads the address that a program gave. Exactly this value is connected to; the program's bytes aren't read
+    /// again.
     ///
     /// # Errors
-    /// The number that the kernel would give.
+    /// The error number that the kernel would give.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, i32> {
         let two = |at: usize| bytes.get(at..at + 2).and_then(|bytes| bytes.try_into().ok());
         let four = |at: usize| bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
@@ -39,13 +40,14 @@ impl Target {
                 Ok(Self::Address(address.into()))
             }
             libc::AF_INET | libc::AF_INET6 => Err(libc::EINVAL),
-            // A local socket by a path or a name: none is reached from a sandbox.
+            // A local socket by a path or a name. No local socket can be reached from a sandbox.
             libc::AF_UNIX => Err(libc::EACCES),
             _ => Err(libc::EAFNOSUPPORT),
         }
     }
 
-    /// Whether one of these ports of this machine is meant. When the kernel can't say which addresses are its own, each is.
+    /// Whether it is one of these ports of this machine. If the kernel can't list its own addresses, every address
+    /// counts as its own.
     pub(super) fn is_own(&self, ports: &[u16]) -> bool {
         match self {
             Self::Address(address) if ports.contains(&address.port()) => {
@@ -56,8 +58,8 @@ impl Target {
     }
 }
 
-/// The address and the one of IPv4 that it may stand for: mapped and compatible (RFC 4291), translated (RFC 6052, 8215,
-/// 2765), 6to4 (RFC 3056), ISATAP (RFC 5214).
+/// The address, and the IPv4 address that it may stand for: mapped and compatible (RFC 4291), translated (RFC 6052,
+/// 8215, 2765), 6to4 (RFC 3056), ISATAP (RFC 5214).
 fn meanings(ip: IpAddr) -> impl Iterator<Item = IpAddr> {
     let inner = match ip {
         IpAddr::V4(_) => None,
@@ -82,13 +84,13 @@ fn of_halves(high: u16, low: u16) -> Ipv4Addr {
     Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))
 }
 
-/// Networks that the kernel delivers to this machine itself. None for a family means that it can't be known.
+/// Networks that the kernel delivers to this machine itself. `None` for a family: not known.
 struct Table {
     v4: Option<Vec<(u32, u32)>>,
     v6: Option<Vec<(u128, u32)>>,
 }
 
-/// As the kernel routes now: addresses come and go.
+/// The kernel's present routes. Addresses come and go.
 fn table() -> Table {
     let read = |file: &str| fs::read_to_string(file).ok();
     Table {

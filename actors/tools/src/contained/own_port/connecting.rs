@@ -1,4 +1,4 @@
-//! One `connect` of a child, done for it with the address that was judged.
+//! One `connect` of a child, carried out for it with the address that was judged.
 
 use std::fs::File;
 use std::io::ErrorKind as Io;
@@ -18,13 +18,13 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 use super::address::Target;
 use super::listener::{Call, Listener};
 
-/// The kernel's `sockaddr_storage`: no address is longer.
+/// The kernel's `sockaddr_storage`: the longest address, in bytes.
 const LONGEST: usize = 128;
-/// `PIDFD_THREAD` of the kernel's pidfd.h (Linux 6.9): the number may be that of any thread.
+/// `PIDFD_THREAD` of the kernel's pidfd.h (Linux 6.9): the number may belong to any thread.
 const OF_A_THREAD: u32 = libc::O_EXCL as u32;
 
-/// The socket that is being connected now. It is shut down where that takes too long, which the child could bring about
-/// by making the socket a blocking one at the wrong moment.
+/// The socket that is being connected now. It is shut down if that takes too long. A child could cause this by making
+/// the socket blocking at the wrong moment.
 #[derive(Clone, Default)]
 pub(super) struct InHand(Arc<Mutex<Option<Arc<OwnedFd>>>>);
 
@@ -41,13 +41,13 @@ impl InHand {
 
     pub(super) fn let_go(&self) {
         if let Some(socket) = self.0.lock().as_ref() {
-            // One that isn't connecting yet refuses this; it is tried again.
+            // A socket that isn't connecting yet refuses this; it is tried again.
             let _ = shutdown(socket, Shutdown::Both);
         }
     }
 }
 
-/// What a call came to.
+/// The state of a call.
 pub(super) enum Done {
     /// It returns 0, or fails with this number.
     Answered(Option<i32>),
@@ -63,14 +63,14 @@ pub(super) struct Connecting {
     socket: Arc<OwnedFd>,
     target: Target,
     since: Stopwatch,
-    /// By the socket's option for sending, after which the kernel says EINPROGRESS.
+    /// The socket's send timeout. After it the kernel answers EINPROGRESS.
     patience: Option<Duration>,
 }
 
-/// Looks at the call, and does it or refuses it. Nothing that the child can still change is looked at twice.
+/// Judges the call and carries it out or refuses it. Nothing that the child can still change is read twice.
 pub(super) fn begin(call: Call, listener: &Listener, ports: &[u16], hand: &InHand) -> Done {
     let found = socket_of(&call).and_then(|socket| Ok((socket, target_of(&call)?)));
-    // Only now is it known that the number was the caller's all the time.
+    // Only now is it certain that the number was the caller's all the time.
     if !listener.is_waiting(call.id) {
         return Done::Gone;
     }
@@ -94,7 +94,7 @@ pub(super) fn begin(call: Call, listener: &Listener, ports: &[u16], hand: &InHan
 impl Connecting {
     fn begin(self, hand: &InHand) -> Done {
         let is_stream = match socket_type(&self.socket) {
-            // The others have no handshake to wait for.
+            // The other types have no handshake to wait for.
             Ok(kind) => kind == SocketType::STREAM,
             Err(error) => return Done::Answered(Some(error.raw_os_error())),
         };
@@ -105,8 +105,8 @@ impl Connecting {
         }
     }
 
-    /// Without waiting: the supervisor has others to serve. The flag is the socket's and thereby the child's too, which
-    /// can't notice while the call is in the kernel.
+    /// Without waiting, because the supervisor serves other calls. The flag belongs to the socket and so to the child
+    /// too. The child can't notice it while its call is in the kernel.
     fn attempt(&self, hand: &InHand, is_stream: bool) -> Result<(), Errno> {
         let flags = fcntl_getfl(&self.socket)?;
         let is_changed = is_stream && !flags.contains(OFlags::NONBLOCK);
@@ -120,8 +120,8 @@ impl Connecting {
         done
     }
 
-    /// Once the socket has something to tell: a second `connect` gives the outcome of the first and leaves the socket as a
-    /// blocking one leaves it.
+    /// Called when the socket is ready. A second `connect` returns the outcome of the first and leaves the socket in
+    /// the state in which a blocking connect leaves it.
     pub(super) fn go_on(self, hand: &InHand) -> Done {
         match self.attempt(hand, true) {
             Ok(()) | Err(Errno::ISCONN) => Done::Answered(None),
@@ -130,7 +130,7 @@ impl Connecting {
         }
     }
 
-    /// From time to time: whether waiting goes on.
+    /// Checks from time to time whether the wait goes on.
     pub(super) fn look(self, listener: &Listener) -> Done {
         if !listener.is_waiting(self.call.id) {
             return Done::Gone;
@@ -153,7 +153,7 @@ impl Connecting {
     }
 }
 
-/// A duplicate of the child's socket; both are one to the kernel.
+/// A duplicate of the child's socket. For the kernel both are the same socket.
 fn socket_of(call: &Call) -> Result<OwnedFd, i32> {
     let of_thread = |thread: u32, flags| {
         let pid = i32::try_from(thread).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
@@ -165,7 +165,7 @@ fn socket_of(call: &Call) -> Result<OwnedFd, i32> {
     let socket = process.and_then(|process| pidfd_getfd(process, call.descriptor, PidfdGetfdFlags::empty()));
     let socket = socket.map_err(|error| match error {
         Errno::BADF => libc::EBADF,
-        // The bound of open files is this process', and the child can't be told so.
+        // The limit on open files is this process's, which the child must not see.
         Errno::MFILE | Errno::NFILE => libc::EAGAIN,
         _ => libc::EACCES,
     })?;
@@ -187,7 +187,7 @@ fn target_of(call: &Call) -> Result<Target, i32> {
     Target::read(&bytes)
 }
 
-/// Whether a signal that it has a handler for waits for this thread, as long as its call isn't answered.
+/// Whether a signal with a handler is pending for this thread while its call isn't answered.
 fn is_signalled(thread: u32) -> bool {
     let bits = |name| field(thread, name, 16).unwrap_or_default();
     let waiting = bits("SigPnd:") | bits("ShdPnd:");

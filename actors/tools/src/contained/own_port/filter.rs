@@ -1,4 +1,4 @@
-//! Ways to a peer that don't go by `connect`, refused by what the kernel can see in a call's arguments.
+//! Refuses ways to a peer other than `connect`, by what the kernel sees in a call's arguments.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// The lower bits of a socket's type; the others are flags (`SOCK_TYPE_MASK` of the kernel's net.h).
+/// The lower bits of a socket's type. The others are flags (`SOCK_TYPE_MASK` of the kernel's net.h).
 const TYPE: u64 = 0xf;
 const SCTP: u64 = 132;
 const DCCP: u64 = 33;
 const MPTCP: u64 = 262;
 
-/// Calls with the numbers of the x32 interface do the same under another number.
+/// The x32 interface has the same calls under other numbers.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 
-/// One filter a row: what the calls answer, and which calls by which of their arguments (number, bits looked at, value).
-/// A call is refused when all conditions of one of its rows hold.
+/// One rule of a filter: a call, and conditions on its arguments (number, bits compared, value). A call is refused if
+/// all conditions of one of its rows hold.
 type Row = (i64, &'static [(u8, u64, u64)]);
 
 #[allow(clippy::cast_sign_loss)]
@@ -34,21 +34,22 @@ const DATAGRAM: u64 = libc::SOCK_DGRAM as u64;
 
 const WHOLE: u64 = u32::MAX as u64;
 
-/// A connection and its first bytes in one call, whose address lies in memory; programs then connect the usual way.
+/// A connection and its first bytes in one call, whose address is in memory. Refused; programs then connect the usual
+/// way.
 const NOT_FAST: [Row; 3] = [
     (libc::SYS_sendto, &[(3, FAST_OPEN, FAST_OPEN)]),
     (libc::SYS_sendmsg, &[(2, FAST_OPEN, FAST_OPEN)]),
     (libc::SYS_sendmmsg, &[(3, FAST_OPEN, FAST_OPEN)]),
 ];
 
-/// Protocols that connect by a socket option or a message, or that make connections of their own.
+/// Protocols that connect by a socket option or a message, or that make connections themselves.
 const NO_SUCH_PROTOCOL: [Row; 3] = [
     (libc::SYS_socket, &[(2, WHOLE, SCTP)]),
     (libc::SYS_socket, &[(2, WHOLE, DCCP)]),
     (libc::SYS_socket, &[(2, WHOLE, MPTCP)]),
 ];
 
-/// Packets written by hand; and pairs of local datagram sockets, which could be sent from to any other local socket.
+/// Raw packets, and pairs of local datagram sockets, which could send to any other local socket.
 const NOT_PERMITTED: [Row; 4] = [
     (libc::SYS_socket, &[(0, WHOLE, INET), (1, TYPE, RAW)]),
     (libc::SYS_socket, &[(0, WHOLE, INET6), (1, TYPE, RAW)]),
@@ -56,10 +57,10 @@ const NOT_PERMITTED: [Row; 4] = [
     (libc::SYS_socketpair, &[(1, TYPE, RAW)]),
 ];
 
-/// For this thread and what it starts from now on. Sets `no_new_privs` too.
+/// For this thread and all that it starts from now on. Also sets `no_new_privs`.
 ///
 /// # Errors
-/// The kernel takes no such filter; in words.
+/// The kernel doesn't accept the filter; in words.
 pub(super) fn apply() -> Result<(), String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)
         .map_err(|_| format!("no filter is known for the processor {}", std::env::consts::ARCH))?;

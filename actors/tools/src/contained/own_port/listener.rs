@@ -1,11 +1,11 @@
-//! The kernel's notifications of a filter (seccomp_unotify(2)). All calls that no library makes are in this file: crates
-//! that have them bind the C library libseccomp, which machines of users don't have.
+//! The kernel's notifications of a filter (seccomp_unotify(2)). This file holds all calls without a suitable crate:
+//! crates that have them bind the C library libseccomp, which users' machines don't have.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// `AUDIT_ARCH_*` of the kernel's audit.h: which interface a call came by.
+/// `AUDIT_ARCH_*` of the kernel's audit.h: the interface of a call.
 #[cfg(target_arch = "x86_64")]
 const ARCH: Option<u32> = Some(0xC000_003E);
 #[cfg(target_arch = "aarch64")]
@@ -15,14 +15,14 @@ const ARCH: Option<u32> = Some(0xC000_00F3);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const ARCH: Option<u32> = None;
 
-/// `__X32_SYSCALL_BIT`: the same call under another number. No other processor has such a bit.
+/// `__X32_SYSCALL_BIT`: the same call under another number. No other processor has this bit.
 const X32: u32 = 0x4000_0000;
 
 /// Offsets in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const INTERFACE: u32 = 4;
 
-/// Where the notifications of one filter arrive. Closing it makes each further notified call fail with ENOSYS.
+/// Receives the notifications of one filter. After it is closed, each notified call fails with ENOSYS.
 #[derive(Debug)]
 pub(super) struct Listener(OwnedFd);
 
@@ -30,7 +30,7 @@ pub(super) struct Listener(OwnedFd);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) id: u64,
-    /// The thread that made it, by its number here.
+    /// The calling thread, by its number in this namespace.
     pub(super) thread: u32,
     /// The first three arguments of connect(2), as the kernel copied them.
     pub(super) descriptor: i32,
@@ -39,18 +39,18 @@ pub(super) struct Call {
 }
 
 impl Listener {
-    /// Filters this thread and what it starts from now on, so that `connect` waits for an answer of the listener.
+    /// Filters this thread and all that it starts from now on, so that `connect` waits for the listener's answer.
     /// `no_new_privs` must be set already.
     ///
     /// # Errors
-    /// The kernel has no notifications, or another listener (of a container around this) is there before.
+    /// The kernel has no notifications, or another listener (of a surrounding container) is already there.
     pub(super) fn install() -> Result<Self, String> {
         let arch = ARCH.ok_or_else(|| format!("no filter is known for the processor {}", std::env::consts::ARCH))?;
         let program = program(arch);
         let length = u16::try_from(program.len()).map_err(|error| error.to_string())?;
         let of_kernel = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
-        // Since Linux 5.19 a call that has been read is interrupted by a deadly signal alone: else a runtime that signals
-        // its own threads would make it again while the first is answered.
+        // Since Linux 5.19 only a fatal signal interrupts a call that has been read. Otherwise a runtime that signals
+        // its own threads would repeat the call while the first one is being answered.
         let wanted = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
         let mut refusal = io::Error::from_raw_os_error(libc::ENOSYS);
         for flags in [wanted, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER] {
@@ -72,7 +72,7 @@ impl Listener {
         })
     }
 
-    /// The next call that waits; none when the caller has died meanwhile.
+    /// The next waiting call; `None` if the caller has died meanwhile.
     pub(super) fn receive(&self) -> io::Result<Option<Call>> {
         // SAFETY: all bits zero are a value of this plain structure, and the kernel wants it so.
         let mut notification: libc::seccomp_notif = unsafe { std::mem::zeroed() };
@@ -91,7 +91,7 @@ impl Listener {
         }))
     }
 
-    /// Whether the caller still waits. What was learnt of it by its number before is of it, if so.
+    /// Whether the caller still waits. If so, facts that were read by its number before belong to it.
     pub(super) fn is_waiting(&self, id: u64) -> bool {
         let mut id = id;
         self.control(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw mut id).is_ok()
@@ -120,7 +120,7 @@ impl AsFd for Listener {
     }
 }
 
-/// The kernel takes the lower half of what a register holds as an `int`.
+/// The kernel uses the lower half of the register as an `int`.
 #[allow(clippy::cast_possible_truncation)]
 fn int(register: u64) -> i32 {
     register as u32 as i32
@@ -144,8 +144,8 @@ fn program(arch: u32) -> Vec<libc::sock_filter> {
     ]
 }
 
-/// What of these has something to tell, with what; waits for it at most so many milliseconds, or for ever. An
-/// interruption tells nothing.
+/// Which of these descriptors are ready, and for what. Waits at most so many milliseconds, or without limit. After an
+/// interruption none is reported.
 pub(super) fn poll(descriptors: &[(BorrowedFd<'_>, i16)], milliseconds: Option<i32>) -> io::Result<Vec<i16>> {
     let watched =
         |(fd, events): &(BorrowedFd<'_>, i16)| libc::pollfd { fd: fd.as_raw_fd(), events: *events, revents: 0 };

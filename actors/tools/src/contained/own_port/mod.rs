@@ -1,9 +1,11 @@
-//! A child with network doesn't reach this daemon's own port: who is in a sandbox is no owner, whatever key it has found.
+//! A child with network can't reach this daemon's own port. A program in a sandbox is never the owner, whatever key it
+//! has found.
 //!
-//! Each `connect` of such a child waits for an answer of a supervisor, a thread of this process, one for each run. It reads
-//! the address out of the child's memory, refuses the daemon's port at any address of this machine, and else connects the
-//! child's socket itself, to the address that it has judged: what the child writes there meanwhile changes nothing. Where
-//! the kernel gives no such notifications, Landlock closes the port's number, at all addresses.
+//! Each `connect` of such a child waits for the answer of a supervisor, a thread of this process, one for each run. The
+//! supervisor reads the address from the child's memory and refuses the daemon's port at any address of this machine.
+//! Otherwise it connects the child's socket itself, to the address that it has judged. What the child writes there
+//! meanwhile changes nothing. If the kernel has no such notifications, Landlock closes the port's number at all
+//! addresses.
 
 mod address;
 mod connecting;
@@ -27,28 +29,28 @@ use super::report::Layer;
 use super::{AFTER_THE_KILL, LandlockSupport, kernel, landlock_layer, no_thread};
 use crate::{ErrorKind, ToolFailure};
 
-/// Connections of one run that may be waited for at once; each holds a descriptor of this process. Others wait their turn.
+/// Connections of one run that may wait at the same time. Each uses a descriptor of this process. Further ones queue.
 const WAITING: usize = 64;
-/// How often those that wait are looked after: whether they live, are signalled, or have waited long enough.
+/// How often waiting calls are checked: whether the caller lives, is signalled, or has waited long enough.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long the end waits before it shuts down once more what holds the supervisor up.
+/// Pause before the end shuts down again the socket that delays the supervisor.
 const NUDGE_EVERY: Duration = Duration::from_millis(5);
-/// From this version on Landlock knows TCP connections.
+/// The first version of Landlock that restricts TCP connections.
 const LANDLOCK_TCP: i32 = 4;
 
-/// The ports that this daemon listens on, and what is done where children can't be kept from them.
+/// The ports on which this daemon listens, and what to do if children can't be kept from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OwnPorts {
-    /// TCP, at any address of this machine. None where nothing listens.
+    /// TCP, at any address of this machine. Empty if nothing listens.
     pub ports: Vec<u16>,
-    /// Programs with network run also where nothing keeps them from these ports.
+    /// Programs with network run even if nothing keeps them from these ports.
     pub exposed: bool,
-    /// Why notifications can't be used here although the kernel takes the filter.
+    /// Why notifications can't be used here although the kernel accepts the filter.
     pub unusable: Option<String>,
 }
 
-/// What the thread that raises the walls gives the supervisor its listener by.
+/// Through this the thread that raises the walls gives the supervisor its listener.
 pub(super) struct HandOver(Sender<Listener>);
 
 /// A supervisor that waits for its run.
@@ -57,7 +59,7 @@ pub(super) struct Supervisor {
     keeper: Keeper,
 }
 
-/// Keeps the supervisor for as long as the run lasts; afterwards each `connect` that is left fails.
+/// Keeps the supervisor during the run. Afterwards every remaining `connect` fails.
 pub(super) struct Keeper {
     /// Closed at the end, which wakes the supervisor.
     alive: Option<OwnedFd>,
@@ -80,7 +82,7 @@ impl Drop for Keeper {
 }
 
 impl Supervisor {
-    /// For a run with network. Must be started by a thread that has no walls: the supervisor would have them too.
+    /// For a run with network. Must be started from a thread without walls, because the supervisor would inherit them.
     pub(super) fn start(policy: &SandboxPolicy) -> Result<Option<Self>, ToolFailure> {
         if policy.network == Network::Off {
             return Ok(None);
@@ -105,7 +107,7 @@ impl Supervisor {
         Ok(Some(Self { hand_over: HandOver(hand_over), keeper: Keeper { alive: Some(alive), ended, hand } }))
     }
 
-    /// Splits it into what the thread that raises the walls needs, and what the run keeps.
+    /// Splits it into the part for the thread that raises the walls and the part that the run keeps.
     pub(super) fn split(this: Option<Self>) -> (Option<HandOver>, Option<Keeper>) {
         this.map(|Self { hand_over, keeper }| (hand_over, keeper)).unzip()
     }
@@ -118,10 +120,10 @@ pub(super) struct Raised {
     pub(super) closed: Vec<u16>,
 }
 
-/// For this thread and what it starts from now on.
+/// For this thread and all that it starts from now on.
 ///
 /// # Errors
-/// Nothing here keeps a program with network from the daemon's port, and nobody has said that it may run so.
+/// Nothing here keeps a program with network from the daemon's port, and no person has allowed that.
 pub(super) fn raise(policy: &SandboxPolicy, to: Option<HandOver>) -> Result<Raised, ToolFailure> {
     let open = |layer| Ok(Raised { layer, closed: Vec::new() });
     let Some(HandOver(to)) = to else { return open(Layer::NotAsked) };
@@ -141,7 +143,7 @@ pub(super) fn raise(policy: &SandboxPolicy, to: Option<HandOver>) -> Result<Rais
         Err(why) => why,
     };
     let landlock = kernel::on_own_thread(landlock_layer::version);
-    // Landlock doesn't look at a fast open, which the filter refuses.
+    // Landlock doesn't check a fast open; the filter refuses it.
     if filtered.is_ok() && landlock.is_ok_and(|abi| abi >= LANDLOCK_TCP) {
         let by = format!("Landlock, which closes the port at every address, because of notifications: {why}");
         return Ok(Raised { layer: Layer::Enforced { by }, closed: ports.clone() });
@@ -155,7 +157,7 @@ pub(super) fn raise(policy: &SandboxPolicy, to: Option<HandOver>) -> Result<Rais
     Err(ToolFailure::new(ErrorKind::Refused, message))
 }
 
-/// Serves one run until it is over.
+/// Serves one run until it ends.
 fn supervise(listener: &Listener, end: &OwnedFd, ports: &[u16], hand: &InHand) -> std::io::Result<()> {
     let mut waiting: Vec<Connecting> = Vec::new();
     let mut looked = Stopwatch::start();
@@ -201,8 +203,8 @@ fn settle(listener: &Listener, id: u64, done: Done, waiting: &mut Vec<Connecting
     }
 }
 
-/// Whether children can be supervised here: the kernel gives a listener, and this process may take a child's socket.
-/// Filters the thread that asks.
+/// Whether children can be supervised here: the kernel gives a listener, and this process may duplicate a child's
+/// socket. Filters the calling thread.
 pub(super) fn supported() -> Result<(), String> {
     let refused = |error| format!("a child's sockets can't be looked at (kernel.yama.ptrace_scope?): {error}");
     let mut child = Command::new("/bin/sh")
@@ -223,7 +225,7 @@ pub(super) fn supported() -> Result<(), String> {
     filter::apply().and_then(|()| Listener::install()).map(drop)
 }
 
-/// What the kernel offers, for the start and `maxim doctor`: with whether it is well.
+/// What the kernel offers, for the start and `maxim doctor`, and whether it is well.
 pub(super) fn line(missing: Option<&String>, landlock: &LandlockSupport) -> (bool, String) {
     match (missing, landlock) {
         (None, _) => (true, "own port: child processes with network don't reach this daemon's port".into()),
