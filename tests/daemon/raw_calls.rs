@@ -244,6 +244,13 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
         ("lsetxattr", ENOSYS, plain(libc::SYS_lsetxattr, none)),
         ("fsetxattr", ENOSYS, plain(libc::SYS_fsetxattr, none)),
         ("setxattrat", ENOSYS, plain(463, none)),
+        ("removexattr", ENOSYS, plain(libc::SYS_removexattr, none)),
+        ("lremovexattr", ENOSYS, plain(libc::SYS_lremovexattr, none)),
+        ("fremovexattr", ENOSYS, plain(libc::SYS_fremovexattr, none)),
+        ("removexattrat", ENOSYS, plain(466, none)),
+        ("file_setattr", ENOSYS, plain(469, none)),
+        ("FS_IOC_SETFLAGS", EPERM, plain(libc::SYS_ioctl, [0, 0x4008_6602, 0, 0, 0])),
+        ("FS_IOC_FSSETXATTR", EPERM, plain(libc::SYS_ioctl, [0, 0x401c_5820, 0, 0, 0])),
         ("io_uring_setup", ENOSYS, plain(libc::SYS_io_uring_setup, [4, keep(vec![0; 32]), 0, 0, 0])),
         // The kernel and the machine.
         ("bpf", EPERM, plain(libc::SYS_bpf, [0, zeros, 64, 0, 0])),

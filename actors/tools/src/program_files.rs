@@ -45,6 +45,7 @@ struct Names {
     sources: Vec<&'static str>,
     products: Vec<&'static str>,
     filled: Vec<&'static str>,
+    hooks: Vec<&'static str>,
 }
 
 impl Names {
@@ -57,6 +58,7 @@ impl Names {
                 "script" => &mut names.scripts,
                 "source" => &mut names.sources,
                 "product" => &mut names.products,
+                "hooks" => &mut names.hooks,
                 _ => &mut names.filled,
             };
             list.extend(listed.split_ascii_whitespace());
@@ -213,27 +215,38 @@ impl ProgramFiles {
     fn fix_folder(&self, root: &Path, walk: &mut Walk) {
         let mut folders = VecDeque::from([(root.to_owned(), false)]);
         while let Some((folder, is_filled)) = folders.pop_front() {
-            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == IoKind::NotFound => continue,
+                // Programs in it can run though it can't be listed, so nothing can be allowed for good.
+                Err(error) => {
+                    walk.beyond.get_or_insert_with(|| format!("{} can't be listed: {error}", folder.display()));
+                    continue;
+                }
+            };
             let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
             paths.sort();
             let is_git = folder.file_name().is_some_and(|name| name == ".git");
+            let is_in_git = folder.components().any(|part| part.as_os_str() == ".git");
+            let is_hooks = folder.components().any(|part| NAMES.hooks.iter().any(|name| part.as_os_str() == *name));
             for path in paths {
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                // A repository holds thousands of them, and none is a program.
+                if is_in_git && is_git_object(&name) {
+                    continue;
+                }
                 walk.passed += 1;
                 if walk.passed > PASSED {
                     walk.beyond.get_or_insert_with(|| format!("the folder holds more than {PASSED} files"));
                     return;
                 }
                 let Ok(meta) = fs::symlink_metadata(&path) else { continue };
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 if self.except.iter().any(|own| path.starts_with(own)) {
                     continue;
                 }
                 if meta.is_dir() {
-                    // Of a repository, only what git runs automatically.
-                    if !is_git || matches!(name.as_str(), "hooks" | "info" | "modules") {
-                        let fills = is_filled || NAMES.filled.contains(&name.as_str());
-                        folders.push_back((path, fills));
-                    }
+                    let fills = is_filled || NAMES.filled.contains(&name.as_str());
+                    folders.push_back((path, fills));
                     continue;
                 }
                 let key = path.to_string_lossy().into_owned();
@@ -242,15 +255,21 @@ impl ProgramFiles {
                     walk.files.insert(key, hex(&Sha256::digest(target.as_bytes())));
                     continue;
                 }
-                if is_git && !matches!(name.as_str(), "config" | "config.worktree") {
+                // HEAD, the index and their like change with each commit.
+                if is_git && !NAMES.is_program(&name, false) {
                     continue;
                 }
-                if NAMES.is_program(&name, is_filled) || runs_by_itself(&path, &meta, is_filled) {
+                if is_hooks || NAMES.is_program(&name, is_filled) || runs_by_itself(&path, &meta, is_filled) {
                     walk.take(&path, key);
                 }
             }
         }
     }
+}
+
+/// The digest of an object in a repository, without the two digits that name its folder.
+fn is_git_object(name: &str) -> bool {
+    matches!(name.len(), 38 | 62) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// What one answer may still hold.
@@ -439,6 +458,11 @@ mod tests {
             (".git/config", "[core]"),
             ("target/debug/app.d", "x"),
             ("build/gen.sh", "echo"),
+            ("Makefile.common", "all:"),
+            ("t/a.t", "ok 1"),
+            (".husky/pre-commit", "echo"),
+            (".git/y/late.py", "x = 1"),
+            (".git/objects/ab/0123456789abcdef0123456789abcdef012345", "#!"),
         ] {
             write(name, text);
         }
@@ -448,11 +472,15 @@ mod tests {
         let expected = [
             ".git/config",
             ".git/hooks/pre-commit",
+            ".git/y/late.py",
+            ".husky/pre-commit",
             "Makefile",
+            "Makefile.common",
             "build/gen.sh",
             "package.json",
             "run.sh",
             "sub/helper.py",
+            "t/a.t",
             "tool",
         ];
         assert_eq!(names, expected);
@@ -507,6 +535,16 @@ mod tests {
         assert!(!before.is_whole() && before.beyond.as_ref().is_some_and(|why| why.contains("2000")));
         fs::write(format!("{at}/z.sh"), "echo 2").expect("written");
         assert_eq!(before.changes(&programs.fix(&named)).as_deref(), Some("z.sh"));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_allows_nothing_for_good() {
+        let (_kept, at) = folder();
+        // Root lists every folder, but nobody lists a file.
+        let file = format!("{at}/file");
+        fs::write(&file, "").expect("written");
+        let fixed = ProgramFiles::default().fix(&scope(&file));
+        assert!(fixed.beyond.is_some_and(|why| why.contains("can't be listed")));
     }
 
     #[test]

@@ -73,10 +73,24 @@ const NOT_IMPLEMENTED: &[i64] = &[
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
     SETXATTRAT,
+    // Nor does it restrict who takes one away, or who sets attributes such as "append only".
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
 ];
 
 /// Linux 6.13; the same number on every supported processor.
 const SETXATTRAT: i64 = 463;
+/// Linux 6.13.
+const REMOVEXATTRAT: i64 = 466;
+/// Linux 6.17.
+const FILE_SETATTR: i64 = 469;
+
+/// Requests of `ioctl` that set a file's attributes (fs.h): `FS_IOC_SETFLAGS` with 64 and with 32 bits, and
+/// `FS_IOC_FSSETXATTR`. A file that is only open for reading takes them.
+const SET_ATTRIBUTES: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401c_5820];
 
 /// Shared memory and queues of System V and POSIX, which outlive their maker. In namespaces they end with these.
 const LEFT_BEHIND: &[i64] = &[libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open];
@@ -159,6 +173,8 @@ pub(super) fn refused(pgid: u32) -> Result<Rules, String> {
     // Limits of others may be read: a null pointer sets none.
     let new_limit = SeccompCondition::new(2, Len::Qword, Op::Ne, 0).map_err(|error| error.to_string())?;
     rules.insert(libc::SYS_prlimit64, vec![rule(vec![condition(0, Op::Ne, 0)?, new_limit])?]);
+    let requests = SET_ATTRIBUTES.into_iter().map(|request| is(1, request));
+    rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
     for (call, mode) in MODES {
         rules.insert(*call, RUNS_AS_OWNER.into_iter().map(|bit| has(*mode, bit)).collect::<Result<_, _>>()?);
     }
