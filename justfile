@@ -35,11 +35,11 @@ docs:
 
 # The whole agent: latency, throughput, start, memory and disk
 bench *ARGS:
-    cargo run --release --locked -- sim bench {{ARGS}}
+    cargo run --profile dist --locked -- sim bench {{ARGS}}
 
-# The program that packages are made of: target/release/maxim
+# The program that packages are made of: target/dist/maxim
 dist:
-    cargo build --release --locked
+    cargo build --profile dist --locked
 
 # What every change must pass, from a clean clone
 ci:
