@@ -18,11 +18,8 @@ const STARTS: Duration = Duration::from_secs(180);
 const ATTEMPTS: usize = 3;
 /// The lease, and what a busy machine takes.
 pub const LEASE: Duration = Duration::from_millis(400);
-/// The longest lease there is, in milliseconds: the robot's own daemon says nothing for half a second where the machine is
-/// busy. `lease.rs` has the usual one, and how soon it acts.
-const PATIENT: u32 = 1000;
-/// That lease, and what a busy machine takes.
-const PATIENT_LEASE: Duration = Duration::from_millis(PATIENT as u64 + 300);
+/// A lease that a busy machine doesn't break, in milliseconds; `lease.rs` has the usual one.
+const PATIENT: u32 = 300;
 /// Two readings of a body that stands still, in radians.
 const STILL: f64 = 0.004;
 
@@ -122,7 +119,7 @@ impl Reachy {
 
     /// Asserts that it stands still, from the end of the lease on; gives where.
     fn assert_still(&self, what: &str) -> f64 {
-        std::thread::sleep(PATIENT_LEASE);
+        std::thread::sleep(LEASE);
         let first = self.yaw();
         std::thread::sleep(Duration::from_secs(1));
         let later = self.yaw();

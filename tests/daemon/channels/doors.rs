@@ -470,7 +470,7 @@ fn by_model(house: &mut House) {
     let of_plan = each_member(&plan, &long()).into_iter().map(|(name, plan)| (name, content(&plan.to_string().into())));
     for (name, reply) in of_reply.into_iter().chain(of_plan) {
         *house.model.lock().expect("no panic inside") = reply;
-        let (status, answer) = house.daemon.post("/v1/percepts", &json!({"text": WISH, "wait_s": 60}));
+        let (status, answer) = house.daemon.post("/v1/percepts", &json!({"text": WISH, "wait_s": 20}));
         assert!(matches!(status, 200 | 202), "{name}: {status} {answer}");
         house.lives(&format!("{name} of a model"));
     }
