@@ -113,7 +113,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code)]
+    #[allow(dead_code)] // it only has to be read
     struct Line {
         event: String,
         #[serde(default)]

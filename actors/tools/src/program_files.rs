@@ -227,12 +227,14 @@ impl ProgramFiles {
             let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
             paths.sort();
             let is_git = folder.file_name().is_some_and(|name| name == ".git");
-            let is_in_git = folder.components().any(|part| part.as_os_str() == ".git");
-            let is_hooks = folder.components().any(|part| NAMES.hooks.iter().any(|name| part.as_os_str() == *name));
+            let inside = folder.strip_prefix(root).unwrap_or(&folder);
+            let is_below = |name: &str| inside.components().any(|part| part.as_os_str() == name);
+            let (is_in_git, is_hooks) = (is_below(".git"), NAMES.hooks.iter().any(|name| is_below(name)));
             for path in paths {
                 let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                // A repository holds thousands of them, and none is a program.
-                if is_in_git && is_git_object(&name) {
+                let Ok(meta) = fs::symlink_metadata(&path) else { continue };
+                // A repository holds thousands of objects, and none is a program.
+                if is_in_git && meta.is_file() && is_git_object(&name) {
                     continue;
                 }
                 walk.passed += 1;
@@ -240,7 +242,6 @@ impl ProgramFiles {
                     walk.beyond.get_or_insert_with(|| format!("the folder holds more than {PASSED} files"));
                     return;
                 }
-                let Ok(meta) = fs::symlink_metadata(&path) else { continue };
                 if self.except.iter().any(|own| path.starts_with(own)) {
                     continue;
                 }
@@ -463,6 +464,7 @@ mod tests {
             (".husky/pre-commit", "echo"),
             (".git/y/late.py", "x = 1"),
             (".git/objects/ab/0123456789abcdef0123456789abcdef012345", "#!"),
+            (".git/0123456789abcdef0123456789abcdef012345/late.py", "x = 1"),
         ] {
             write(name, text);
         }
@@ -470,6 +472,7 @@ mod tests {
         let before = programs.fix(&scope(&at));
         let names: Vec<&str> = before.files.keys().map(|path| &path[at.len() + 1..]).collect();
         let expected = [
+            ".git/0123456789abcdef0123456789abcdef012345/late.py",
             ".git/config",
             ".git/hooks/pre-commit",
             ".git/y/late.py",
