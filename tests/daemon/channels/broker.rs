@@ -101,6 +101,12 @@ impl Somebody {
         self.runtime.block_on(published).expect("queued");
     }
 
+    /// The same, and nobody brings it again where it is not taken.
+    pub fn whispers(&self, topic: &str, payload: &str) {
+        let published = self.client.publish(topic, payload.to_owned(), PublishOptions::at_most_once());
+        self.runtime.block_on(published).expect("queued");
+    }
+
     /// Different answers, by their ids: QoS 1 may bring one twice.
     fn answers(&self) -> BTreeMap<String, String> {
         let heard = self.heard.lock().expect("no panic inside");

@@ -88,6 +88,13 @@ impl Dovecot {
         fs::rename(&written, self.folder.path().join("mail/new").join(&name)).expect("moved");
     }
 
+    /// Letters that nobody has marked as seen.
+    pub fn unread(&self) -> usize {
+        let letters = ["new", "cur"].map(|place| fs::read_dir(self.folder.path().join("mail").join(place)));
+        let names = letters.into_iter().flatten().flatten().flatten().map(|entry| entry.file_name());
+        names.filter(|name| !name.to_string_lossy().rsplit(',').next().is_some_and(|flags| flags.contains('S'))).count()
+    }
+
     fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }

@@ -2,6 +2,7 @@
 //! the REST interfaces of the others as they are published.
 
 mod broker;
+mod doors;
 mod mail;
 mod programs;
 mod providers;

@@ -55,9 +55,12 @@ impl Providers {
 
     /// A person writes to the bot.
     pub fn telegram_says(&self, from: i64, text: &str) {
+        self.telegram_update(json!({"from": {"id": from, "is_bot": false}, "chat": {"id": from}, "text": text}));
+    }
+
+    pub fn telegram_update(&self, message: Value) {
         let mut held = self.0.lock().expect("no panic inside");
         held.next_update += 1;
-        let message = json!({"from": {"id": from, "is_bot": false}, "chat": {"id": from}, "text": text});
         let update = json!({"update_id": held.next_update, "message": message});
         held.updates.push(update);
     }

@@ -66,7 +66,10 @@ impl World {
 
     pub fn slack(&self, at: i64, user: &str, ts: &str, text: &str) -> Signed {
         let event = json!({"type": "message", "user": user, "text": text, "channel": "D1", "ts": ts});
-        let body = json!({"type": "event_callback", "event_id": ts, "event": event}).to_string();
+        self.slack_body(at, json!({"type": "event_callback", "event_id": ts, "event": event}).to_string())
+    }
+
+    pub fn slack_body(&self, at: i64, body: String) -> Signed {
         let tag =
             hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, SIGNING.as_bytes()), format!("v0:{at}:{body}").as_bytes());
         let headers = vec![
