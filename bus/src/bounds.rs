@@ -203,6 +203,8 @@ bounds! {
     /// Also of the data of one event, which may be several lines.
     MODEL_LINE = Bound::bytes("a line or event of a reply's stream", "model server", 1 << 20, Ended);
     MODEL_ANSWER = Bound::bytes("an answer", "model server, embeddings server", 8 << 20, Ended);
+    /// What a model says is a plan or an answer; a room reads all of it in one step.
+    MODEL_TEXT = Bound::bytes("the text of a reply", "model server", 256 << 10, Ended);
     /// Pieces of a stream carry much besides the words.
     MODEL_STREAM = Bound::bytes("a reply's stream", "model server", 64 << 20, Ended);
     /// Mostly one event a token; the longest replies of today's models have 128 000 tokens.

@@ -1,9 +1,10 @@
 //! A reply out of its pieces.
 
+use maxim_bus::bounds::MODEL_TEXT;
 use reqwest::StatusCode;
 use serde_json::Value as Json;
 
-use crate::server_fault::{ANSWER_MAX, Fault, clip};
+use crate::server_fault::{Fault, clip};
 
 /// What has come of a reply.
 #[derive(Debug, Default)]
@@ -54,8 +55,8 @@ impl Pieces {
         self.prompt_tokens = tokens("prompt_tokens").unwrap_or(self.prompt_tokens);
         self.completion_tokens = tokens("completion_tokens").unwrap_or(self.completion_tokens);
         self.last = piece;
-        match self.text.as_ref().is_some_and(|text| text.len() > ANSWER_MAX) {
-            true => Err(Fault::TooLong(ANSWER_MAX)),
+        match self.text.as_ref().is_some_and(|text| text.len() > MODEL_TEXT.limit) {
+            true => Err(Fault::TooLong(MODEL_TEXT.limit)),
             false => Ok(()),
         }
     }
@@ -101,6 +102,17 @@ mod tests {
         let at_once = json!({ "choices": [{ "message": { "content": "hi" } }] });
         assert_eq!(joined(&[at_once]).expect("whole").text, "hi");
         assert!(joined(&[piece("a", Some("length"))]).expect("whole").is_cut);
+    }
+
+    #[test]
+    fn a_text_beyond_its_bound_is_no_reply() {
+        let half = "x".repeat(MODEL_TEXT.limit / 2);
+        let mut pieces = Pieces::default();
+        for _ in 0..2 {
+            pieces.take(piece(&half, None)).expect("within the bound");
+        }
+        let fault = pieces.take(piece("x", Some("stop"))).expect_err("too long");
+        assert!(matches!(fault, Fault::TooLong(limit) if limit == MODEL_TEXT.limit), "{fault}");
     }
 
     #[test]
