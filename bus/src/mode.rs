@@ -17,6 +17,9 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// As they are written in a configuration.
+    pub const WORDS: &[&str] = &["passive", "active", "singularity"];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passive => "passive",
@@ -43,6 +46,9 @@ pub enum AutonomyLevel {
 }
 
 impl AutonomyLevel {
+    /// As they are written in a configuration.
+    pub const WORDS: &[&str] = &["planning", "supervised", "autonomous"];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Planning => "planning",

@@ -1,13 +1,11 @@
 //! One brain as a value. A process may hold thousands.
 
 pub mod anatomy;
-pub mod channels;
 pub mod containment;
 mod kit;
 mod models;
 pub mod population;
 mod settings;
-pub mod tool_servers;
 pub mod wiring;
 
 use std::sync::Arc;

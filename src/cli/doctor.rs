@@ -16,7 +16,7 @@ use super::own_token::ANEW;
 use super::table::{Cell, Table, Tone};
 use super::{CliError, Exit, Global, Out, tool_list};
 use crate::agent::containment::Containment;
-use crate::config::Settings;
+use crate::config::{Explanation, Fault, Loaded, Settings, Shape, find, secret};
 use crate::daemon::written_folder;
 use crate::data_folder::TokenKind;
 use crate::http::check_listen;
@@ -78,7 +78,7 @@ impl DoctorArgs {
         match global.load(Vec::new()) {
             Ok(loaded) => {
                 findings.push(Finding::ok("configuration", "valid"));
-                findings.extend(secrets(&loaded.settings));
+                findings.extend(secrets(&loaded));
                 let (of_daemon, asks_for) = daemon(global);
                 findings.extend(door(global, &loaded.settings, asks_for));
                 findings.push(model(&loaded.settings));
@@ -178,43 +178,23 @@ fn own_door(global: &Global, is_running: bool) -> Finding {
     }
 }
 
-fn secrets(settings: &Settings) -> Vec<Finding> {
-    let checks = [
-        ("http.token_file".to_owned(), &settings.http.token_file, settings.http.bearer().map(drop)),
-        ("llm.api_key_file".to_owned(), &settings.llm.api_key_file, settings.llm.key().map(drop)),
-        (
-            "encoder.api_key_file".to_owned(),
-            &settings.effectors.encoder.api_key_file,
-            settings.effectors.encoder.key().map(drop),
-        ),
-    ];
-    let channels = &settings.channels;
-    let of_channels = [
-        ("mqtt.password_file", &channels.mqtt.password_file, channels.mqtt.login_secret().map(drop)),
-        ("telegram.token_file", &channels.telegram.token_file, channels.telegram.bot_secret().map(drop)),
-        ("twilio.auth_token_file", &channels.twilio.auth_token_file, channels.twilio.token_secret().map(drop)),
-        ("discord.webhook_url_file", &channels.discord.webhook_url_file, channels.discord.webhook_secret().map(drop)),
-        ("email.password_file", &channels.email.password_file, channels.email.login_secret().map(drop)),
-        ("slack.signing_secret_file", &channels.slack.signing_secret_file, channels.slack.secrets().map(drop)),
-        ("slack.bot_token_file", &channels.slack.bot_token_file, Ok(())),
-        ("slack.webhook_url_file", &channels.slack.webhook_url_file, Ok(())),
-    ];
-    let of_channels = of_channels.map(|(key, file, read)| (format!("channels.{key}"), file, read));
-    let of_servers = settings.mcp.iter();
-    let of_servers = of_servers
-        .map(|(name, server)| (format!("mcp.{name}.token_file"), &server.token_file, server.bearer(name).map(drop)));
-    let mut findings = Vec::new();
-    for (key, file, read) in checks.into_iter().chain(of_channels).chain(of_servers) {
-        let key = key.as_str();
-        if let Err(fault) = read {
-            findings.push(Finding::new(key, Health::Fault, fault.found, fault.fix));
-        } else if let Some(file) = file {
+/// Each key that names a secret's file, wherever it is declared.
+fn secrets(loaded: &Loaded) -> Vec<Finding> {
+    const TOKEN_FILE: &str = "http.token_file";
+    let told = |key: &str, fault: Fault| Finding::new(key, Health::Fault, fault.found, fault.fix);
+    let door = loaded.settings.http.bearer().err().map(|fault| told(TOKEN_FILE, fault));
+    let files = loaded.explain_all().into_iter().filter_map(|Explanation { key, value, .. }| {
+        let is_secret = matches!(find(key.strip_suffix("_file")?)?.shape, Shape::Secret);
+        let file = Path::new(value.as_str().filter(|_| is_secret)?);
+        Some(match secret::resolve(&key, None, Some(file)) {
+            Err(_) if key == TOKEN_FILE && door.is_some() => return None,
+            Err(fault) => told(&key, fault),
             // Who reads this one commands the agent.
-            let health = if key == "http.token_file" { Health::Fault } else { Health::Note };
-            findings.push(privacy(key, file, health));
-        }
-    }
-    findings
+            Ok(_) => privacy(&key, file, if key == TOKEN_FILE { Health::Fault } else { Health::Note }),
+        })
+    });
+    let files: Vec<Finding> = files.collect();
+    door.into_iter().chain(files).collect()
 }
 
 fn privacy(key: &str, file: &Path, if_open: Health) -> Finding {
@@ -227,8 +207,10 @@ fn privacy(key: &str, file: &Path, if_open: Health) -> Finding {
 }
 
 fn model(settings: &Settings) -> Finding {
-    match &settings.llm.base_url {
-        Some(url) => Finding::ok("model", format!("{} at {url}", settings.llm.model.as_deref().unwrap_or("?"))),
+    match &settings.effectors.llm.base_url {
+        Some(url) => {
+            Finding::ok("model", format!("{} at {url}", settings.effectors.llm.model.as_deref().unwrap_or("?")))
+        }
         None => Finding::new(
             "model",
             Health::Note,
@@ -241,12 +223,12 @@ fn model(settings: &Settings) -> Finding {
 /// By what the tokens of prompts are counted, where there is a model.
 fn tokenizer(settings: &Settings) -> Option<Finding> {
     let fix = "name another file in llm.tokenizer_file, or leave it out";
-    match &settings.llm.tokenizer_file {
+    match &settings.effectors.llm.tokenizer_file {
         Some(file) => Some(match Tokenizer::open(file) {
             Ok(tokenizer) => Finding::ok("tokenizer", tokenizer.name()),
             Err(error) => Finding::new("tokenizer", Health::Fault, error.to_string(), fix),
         }),
-        None => settings.llm.base_url.as_ref().map(|_| {
+        None => settings.effectors.llm.base_url.as_ref().map(|_| {
             let fix = "name the model's tokenizer.json in llm.tokenizer_file to have them counted";
             Finding::new(
                 "tokenizer",

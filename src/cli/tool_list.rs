@@ -2,14 +2,13 @@
 
 use maxim_actors::action::tools::contained::SandboxPolicy;
 use maxim_actors::action::tools::params::{describe, nearest};
-use maxim_actors::effectors::tool_servers::{Change, ListFolder, ToolServers};
+use maxim_actors::effectors::tool_servers::{self, Change, ListFolder, ToolServers};
 use maxim_bus::latch::StopLatch;
 use serde_json::{Value, json};
 
 use super::table::{Cell, Table, Tone, printable};
 use super::{CliError, Exit, Global, Out, Paint};
 use crate::agent::containment::Containment;
-use crate::agent::tool_servers;
 use crate::config::Settings;
 use crate::data_folder::{DaemonNote, DataFolder};
 

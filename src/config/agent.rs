@@ -5,31 +5,8 @@ use std::path::PathBuf;
 use jiff::tz::TimeZone;
 
 use super::{Shape, Span};
-use maxim_config::{choice, section};
-
-choice! {
-    /// What the agent may touch.
-    Mode {
-        /// Reads, and writes only in its sandbox folder.
-        Passive = "passive",
-        /// Reads and writes in the working folder.
-        Active = "active",
-        /// Reads and writes everywhere; the hard rules still hold.
-        Singularity = "singularity",
-    }
-}
-
-choice! {
-    /// How much the agent decides without a person.
-    Autonomy {
-        /// Proposes only.
-        Planning = "planning",
-        /// Asks when it isn't sure.
-        Supervised = "supervised",
-        /// Acts; asks only what the fear gate wants asked.
-        Autonomous = "autonomous",
-    }
-}
+use maxim_bus::mode::{AutonomyLevel, Mode};
+use maxim_config::section;
 
 section! {
     /// Who the agent is and what it may do by itself.
@@ -40,7 +17,7 @@ section! {
         /// everywhere; the hard rules hold in each.
         mode: Mode = "active", "", Shape::Choice(Mode::WORDS);
         /// How much it decides without a person: planning proposes, supervised asks when it isn't sure, autonomous acts.
-        autonomy: Autonomy = "autonomous", "", Shape::Choice(Autonomy::WORDS);
+        autonomy: AutonomyLevel = "autonomous", "", Shape::Choice(AutonomyLevel::WORDS);
         /// Whether it lives in a simulation: it is told so, has no body, and says, thinks and examines instead; its other
         /// tools are as real as ever.
         simulation: bool = "false", "", Shape::Flag;

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use maxim_actors::effectors::tool_servers::{self, MCP, fields_of};
 use serde::Serialize;
 
 use super::shape::{to_json, to_toml};
-use super::{Field, Loaded, MCP, Shape, fields, fields_of, mcp, sections};
+use super::{Field, Loaded, Shape, fields, sections};
 
 /// One key: its value, the layer that won, and what it means.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +28,7 @@ pub struct Explanation {
 /// The field of a key such as `gateway.credit`.
 pub fn find(key: &str) -> Option<Field> {
     if key.starts_with("mcp.") {
-        return mcp::find(key);
+        return tool_servers::find(key);
     }
     let (section, name) = key.rsplit_once('.')?;
     fields().find(|field| field.section == section && field.name == name).cloned()

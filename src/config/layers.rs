@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{Config, Value, ValueKind};
+use maxim_actors::effectors::tool_servers::{self, fields_of};
 
 use super::sources::{BUILT_IN, Layer, built_in, built_in_of_server, environment, file, flags};
-use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, channels, fields, fields_of, mcp, sections};
+use super::{ConfigError, Fault, Field, Http, Places, Settings, Shape, fields, sections};
 
 /// A value that a flag of the command line sets.
 #[derive(Clone, Debug)]
@@ -81,8 +82,8 @@ fn merge(layers: &[Layer]) -> Result<Loaded, ConfigError> {
     let of_servers: Vec<Field> = settings.mcp.keys().flat_map(|server| fields_of(server)).collect();
     let winners = fields().chain(&of_servers).map(|field| (field.key(), winner(layers, field))).collect();
     let mut faults = contradictions(&settings);
-    faults.extend(mcp::contradictions(&settings));
-    faults.extend(channels::contradictions(&settings));
+    faults.extend(tool_servers::contradictions(&settings.mcp));
+    faults.extend(settings.channels.contradictions());
     if faults.is_empty() { Ok(Loaded { settings, winners }) } else { Err(ConfigError { faults, by_flags: false }) }
 }
 
@@ -112,7 +113,7 @@ fn contradictions(settings: &Settings) -> Vec<Fault> {
             "set MAXIM__HTTP__TOKEN or http.token_file, or listen on 127.0.0.1",
         ));
     }
-    if let (Some(url), None) = (&settings.llm.base_url, &settings.llm.model) {
+    if let (Some(url), None) = (&settings.effectors.llm.base_url, &settings.effectors.llm.model) {
         let found = format!("llm.base_url = {url:?} is set, but llm.model is not");
         faults.push(Fault::new("llm.model", found, "name the model as the server knows it"));
     }
@@ -295,7 +296,7 @@ mod tests {
             ]
         );
         let loaded = load(&with_variable("MAXIM__LLM__API_KEY", "hunter2"), &[]).expect("loads");
-        assert_eq!(loaded.settings.llm.key().expect("no file").expect("set").expose(), "hunter2");
+        assert_eq!(loaded.settings.effectors.llm.key().expect("no file").expect("set").expose(), "hunter2");
         let told = [
             loaded.to_toml(),
             format!("{:?}", loaded.settings),

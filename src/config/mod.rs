@@ -8,15 +8,12 @@
 #![allow(rustdoc::bare_urls)] // a key's text is shown to people as it is
 
 mod agent;
-pub mod channels;
 mod explain;
 mod fault;
 #[cfg(test)]
 mod fixtures;
 mod http;
 mod layers;
-mod llm;
-mod mcp;
 mod nats;
 mod places;
 mod recorder;
@@ -29,17 +26,16 @@ mod sources;
 mod stop;
 mod store;
 mod telemetry;
+#[cfg(test)]
+mod tests;
 mod tools;
 
-pub use agent::{Agent, Autonomy, Mode};
-pub use channels::{CHANNELS, Channels};
+pub use agent::Agent;
 pub use explain::{Explanation, find, nearest};
 pub use fault::ConfigError;
 pub use http::{Http, WeakToken, check_token};
 pub use layers::{Loaded, Override, load};
-pub use llm::Llm;
-pub use maxim_config::{AmountError, ByteCount, Fault, Field, Secret, Section, Shape, Span};
-pub use mcp::{Effect, MCP, TOOL_SERVER, ToolServer, fields_of, is_server_name};
+pub use maxim_config::{AmountError, ByteCount, Fault, Field, Secret, Section, Shape, Span, secret};
 pub use nats::Nats;
 pub use places::Places;
 pub use recorder::Recorder;
@@ -53,8 +49,10 @@ pub use tools::{Tools, UseBubblewrap};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use maxim_actors::effectors::channels::outside::Channels;
+use maxim_actors::effectors::tool_servers::ServerKeys;
 use maxim_actors::{deliberation, effectors, gate, learning, memory, perception, sleep};
-use maxim_config::secret;
+pub use maxim_bus::mode::{AutonomyLevel, Mode};
 use serde::{Deserialize, Serialize};
 
 macro_rules! settings {
@@ -70,7 +68,7 @@ macro_rules! settings {
             pub channels: Channels,
             /// Tool servers by name.
             #[serde(default)]
-            pub mcp: BTreeMap<String, ToolServer>,
+            pub mcp: BTreeMap<String, ServerKeys>,
         }
 
         /// Sections of the program itself, then those of the stages.
@@ -87,7 +85,6 @@ settings! {
     regions: Regions,
     store: Store,
     stop: Stop,
-    llm: Llm,
     tools: Tools,
     http: Http,
     recorder: Recorder,
@@ -136,7 +133,7 @@ const ORDER: [&str; 31] = [
 static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
     let mut sections = declared();
     sections.sort_by_key(|section| ORDER.iter().position(|name| *name == section.name).unwrap_or(ORDER.len()));
-    sections.extend(channels::CHANNEL_SECTIONS);
+    sections.extend(Channels::SECTIONS);
     sections
 });
 

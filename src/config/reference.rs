@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use maxim_actors::effectors::tool_servers::ServerKeys;
+
 use super::shape::{Reads as _, to_toml};
-use super::{Field, Section, Shape, TOOL_SERVER, find, sections};
+use super::{Field, Section, Shape, find, sections};
 use crate::guide::{cell, code, holds};
 
 const HEAD: &str = "\
@@ -22,7 +24,7 @@ fn page() -> String {
     for section in sections() {
         write_section(&mut text, section, section.name);
     }
-    write_section(&mut text, &TOOL_SERVER, "mcp.NAME");
+    write_section(&mut text, &ServerKeys::SECTION, "mcp.NAME");
     text
 }
 

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use maxim_actors::effectors::tool_servers::ServerKeys;
+
 use super::shape::{Reads as _, to_toml};
-use super::{Field, Shape, TOOL_SERVER, sections};
+use super::{Field, Shape, sections};
 
 const HEAD: &str = "\
 # The configuration of Maxim. Every key is here with its default; those without one are commented out.
@@ -28,9 +30,9 @@ pub fn sample() -> String {
     }
     // As many as there are servers, so none stands in the sample.
     text.push('\n');
-    comment(&mut text, &TOOL_SERVER.about());
+    comment(&mut text, &ServerKeys::SECTION.about());
     text.push_str("# [mcp.NAME]\n");
-    for field in TOOL_SERVER.fields {
+    for field in ServerKeys::SECTION.fields {
         let mut lines = String::from("\n");
         write_field(&mut lines, field);
         for line in lines.lines() {

@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
+use maxim_actors::effectors::channels::outside::Channels;
+use maxim_actors::effectors::tool_servers::{MCP, fields_of, is_server_name};
 
 use super::shape::{Reads as _, to_toml};
-use super::{
-    CHANNELS, Fault, Field, MCP, Override, Secret, Shape, explain, fields, fields_of, is_server_name, sections,
-};
+use super::{Fault, Field, Override, Secret, Shape, explain, fields, sections};
 
 /// The layer of the defaults, as it is shown.
 pub(super) const BUILT_IN: &str = "built-in";
@@ -88,7 +88,7 @@ pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Laye
     for (section, value) in tables.into_iter().collect::<BTreeMap<_, _>>() {
         match value.kind {
             ValueKind::Table(table) if section == MCP => tool_servers(&mut layer, table, &place, faults),
-            ValueKind::Table(table) if section == CHANNELS => channels(&mut layer, table, &place, faults),
+            ValueKind::Table(table) if section == Channels::PREFIX => channels(&mut layer, table, &place, faults),
             ValueKind::Table(table) => {
                 for (name, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
                     take(&mut layer, &format!("{section}.{name}"), &value.kind, &place, faults);
@@ -107,7 +107,7 @@ pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Laye
 /// `[channels.NAME]`, one table for each channel that there is.
 fn channels(layer: &mut Layer, table: Map<String, Value>, place: &str, faults: &mut Vec<Fault>) {
     for (channel, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
-        let section = format!("{CHANNELS}.{channel}");
+        let section = format!("{}.{channel}", Channels::PREFIX);
         let is_known = sections().any(|known| known.name == section);
         match value.kind {
             ValueKind::Table(keys) if is_known => {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_actors::action::tools::{self, ToolRegistry};
+use maxim_actors::effectors::tool_servers;
 use maxim_actors::region::{Stepper, decision_hash};
 use maxim_actors::store::{AcceptError, AgentStore, Commit, Recovered, StateStore};
 use maxim_bus::clock::Stopwatch;
@@ -19,7 +20,7 @@ use super::cast::{Cast, Ear};
 use super::chunks::Damage;
 use super::format::{InputLine, Record, RegionStart, build};
 use super::{RecorderError, Recording};
-use crate::agent::{AgentSettings, tool_servers};
+use crate::agent::AgentSettings;
 
 /// What a replay found.
 #[derive(Clone, Debug, Serialize)]
@@ -174,11 +175,12 @@ impl Recording {
         let header = &self.header;
         let mut settings = header.settings.clone();
         // No region knows a secret, and the files that hold them may be on another machine.
-        (settings.llm.api_key, settings.llm.api_key_file) = (None, None);
+        (settings.effectors.llm.api_key, settings.effectors.llm.api_key_file) = (None, None);
         (settings.effectors.encoder.api_key, settings.effectors.encoder.api_key_file) = (None, None);
         // Nobody is asked here: what counts is that there was a model.
-        if settings.llm.tape.take().is_some() {
-            (settings.llm.base_url, settings.llm.model) = (Some("http://127.0.0.1".into()), Some("taped".into()));
+        if settings.effectors.llm.tape.take().is_some() {
+            (settings.effectors.llm.base_url, settings.effectors.llm.model) =
+                (Some("http://127.0.0.1".into()), Some("taped".into()));
         }
         let rooms = AgentSettings::with_tools(&settings, header.boot, &header.workdir, &header.saved, registry);
         let mut rooms = rooms.map_err(|error| RecorderError::Settings(error.to_string()))?;

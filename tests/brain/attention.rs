@@ -29,8 +29,8 @@ fn with_little_energy_left_a_wish_is_not_thought_about_and_the_record_says_why()
     let lived = |budget: u64, turns: usize| {
         let model = Model::minded(|_| acts("respond", &json!({"message": "The model says hi."})));
         let mut bench = model.bench(|settings| {
-            settings.llm.tokens_per_hour = budget;
-            settings.llm.reply_tokens = 16;
+            settings.effectors.llm.tokens_per_hour = budget;
+            settings.effectors.llm.reply_tokens = 16;
         });
         let last = (0..turns).map(|number| bench.say(&format!("what would bird number {number} say to it?"))).last();
         let hour = bench.inquire("energy_status", json!({}))["budgets"]["hour"].clone();

@@ -155,7 +155,7 @@ fn what_people_denied_is_asked_about_even_where_fear_has_nothing_against_it() {
 #[test]
 fn what_people_always_allow_a_supervised_agent_no_longer_asks_about() {
     let mut settings = Settings::default();
-    settings.agent.autonomy = config::Autonomy::Supervised;
+    settings.agent.autonomy = config::AutonomyLevel::Supervised;
     let bench = || Bench::with("maxim", StateStore::in_memory(), core_tools, settings.clone());
     let (mut with, mut without) = (bench(), bench());
     without.agent.cut("escalation_bridge");
@@ -458,8 +458,8 @@ pub fn reply_of(tokens: u32) -> ModelReply {
 #[test]
 fn when_little_energy_is_left_the_model_is_not_asked() {
     let mut settings = Settings::default();
-    settings.llm.base_url = Some("http://127.0.0.1:9/v1".into());
-    settings.llm.model = Some("nobody".into());
+    settings.effectors.llm.base_url = Some("http://127.0.0.1:9/v1".into());
+    settings.effectors.llm.model = Some("nobody".into());
     let bench = || Bench::with("maxim", StateStore::in_memory(), core_tools, settings.clone());
     let (mut with, mut without) = (bench(), bench());
     without.agent.cut("energy");

@@ -71,8 +71,8 @@ fn of_a_long_thinking_the_newest_thoughts_fit_into_their_share_and_the_oldest_go
             false => gulls(),
         });
         let mut bench = model.bench(|settings| {
-            settings.llm.cycles = CYCLES;
-            settings.llm.context_tokens = window;
+            settings.effectors.llm.cycles = CYCLES;
+            settings.effectors.llm.context_tokens = window;
         });
         bench.say(QUESTION);
         assert_eq!(model.requests().len(), CYCLES as usize);

@@ -235,7 +235,7 @@ fn a_model_that_repeats_itself_is_told_to_act() {
         }
     }
     let model = Model::minded(repeats);
-    let mut bench = model.bench(|settings| settings.llm.cycles = 9);
+    let mut bench = model.bench(|settings| settings.effectors.llm.cycles = 9);
     let ended = bench.say(VISIT);
     assert_eq!((reply(&ended).as_str(), model.prompts().len()), ("All right.", 3));
     let endings: Vec<_> =
@@ -246,7 +246,7 @@ fn a_model_that_repeats_itself_is_told_to_act() {
 #[test]
 fn after_the_last_cycle_a_model_that_only_thinks_leaves_the_turn_to_habit() {
     let model = Model::default();
-    let mut bench = model.bench(|settings| settings.llm.cycles = 2);
+    let mut bench = model.bench(|settings| settings.effectors.llm.cycles = 2);
     ["The pipes are old.", "Water runs downhill.", "Copper is dear."]
         .iter()
         .for_each(|text| model.will_say(thinks(text)));
@@ -265,7 +265,7 @@ fn after_the_last_cycle_a_model_that_only_thinks_leaves_the_turn_to_habit() {
 #[test]
 fn who_may_not_command_is_thought_about_once_in_two_ticks_and_else_answered_by_habit() {
     let model = Model::minded(|_| acts("respond", &json!({"message": "The model says hi."})));
-    let mut bench = model.bench(|settings| settings.llm.tick = "2s".parse().expect("a time"));
+    let mut bench = model.bench(|settings| settings.effectors.llm.tick = "2s".parse().expect("a time"));
     let stranger = |bench: &mut Bench, text: &str| bench.say_as(text, "stranger", Trust::Outside);
     assert_eq!(reply(&stranger(&mut bench, VISIT)), "The model says hi.");
     let ended = stranger(&mut bench, "and what would the painter say to it?");
@@ -456,7 +456,7 @@ fn the_prompt_is_counted_by_the_models_own_tokenizer_where_its_file_is_named() {
     let tokenizer = Tokenizer::open(file.as_ref()).expect("a tokenizer");
     let counted = |named: bool| {
         let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
-        let mut bench = model.bench(|settings| settings.llm.tokenizer_file = named.then(|| file.into()));
+        let mut bench = model.bench(|settings| settings.effectors.llm.tokenizer_file = named.then(|| file.into()));
         bench.say(VISIT);
         last_prompt(&bench)
     };
@@ -513,7 +513,7 @@ fn what_must_be_an_action_is_asked_of_the_model_that_acts() {
     let asked = |model: &Model| -> Vec<String> {
         model.requests().iter().map(|request| request["model"].as_str().unwrap_or_default().to_owned()).collect()
     };
-    let mut bench = model.bench(|settings| settings.llm.act_model = Some("quick".into()));
+    let mut bench = model.bench(|settings| settings.effectors.llm.act_model = Some("quick".into()));
     let ended = bench.say("when would you say the gulls come back?");
     assert_eq!(ended.reply.as_deref(), Some("At noon."));
     assert_eq!(asked(&model), ["gull", "gull", "quick"], "two thoughts, and the last cycle");
@@ -522,8 +522,8 @@ fn what_must_be_an_action_is_asked_of_the_model_that_acts() {
 
     let single = Model::minded(|_| acts("respond", &json!({"message": "At noon."})));
     let mut bench = single.bench(|settings| {
-        settings.llm.act_model = Some("quick".into());
-        settings.llm.cycles = 1;
+        settings.effectors.llm.act_model = Some("quick".into());
+        settings.effectors.llm.cycles = 1;
     });
     bench.say("when would you say the gulls come back?");
     assert_eq!(asked(&single), ["quick"], "without deliberation each call must act");

@@ -385,7 +385,7 @@ fn what_vectors_cost_is_metered_and_with_too_little_left_the_server_is_not_asked
     let server = Server::new(Conduct::Meaning(16));
     let lived = |price: f64| {
         let mut settings = with_server(&server.serve(), "meaning");
-        (settings.effectors.encoder.price, settings.llm.money_per_session) = (price, 1.0);
+        (settings.effectors.encoder.price, settings.effectors.llm.money_per_session) = (price, 1.0);
         let mut bench = bench(settings);
         remember(&mut bench);
         bench.pass(Duration::from_secs(60));

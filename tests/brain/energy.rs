@@ -18,9 +18,9 @@ fn status(bench: &mut Bench) -> Value {
 fn a_call_that_would_pass_a_limit_of_money_is_not_made_and_an_hour_later_it_is() {
     let model = Model::minded(|_| acts("respond", &json!({"message": "the model says so"})));
     let mut bench = model.bench(|settings| {
-        settings.llm.price_prompt = 1_000.0;
-        settings.llm.money_per_hour = 3.0;
-        settings.llm.context_tokens = 8_192;
+        settings.effectors.llm.price_prompt = 1_000.0;
+        settings.effectors.llm.money_per_hour = 3.0;
+        settings.effectors.llm.context_tokens = 8_192;
     });
     let said = bench.say("what would the gulls say to this mess?").reply.unwrap_or_default();
     assert!(said.contains("the model says so"), "{said}");

@@ -459,7 +459,7 @@ fn a_goal_of_its_own_waits_for_a_persons_and_what_it_may_not_do_it_may_not_do_by
             false => acts("propose_goal", &json!({"goal": "create a file own.txt with the text x"})),
         })
     });
-    let mut bench = model.bench(|settings| settings.agent.autonomy = maxim::config::Autonomy::Supervised);
+    let mut bench = model.bench(|settings| settings.agent.autonomy = maxim::config::AutonomyLevel::Supervised);
     bench.say(&format!("your next goal is to {ASKED}"));
     let ended = bench.say("what would the gulls say to this mess?");
     // Whether the proposal itself is asked about or not, nothing is done for it while a person's goal is open.

@@ -29,7 +29,7 @@ impl Doer {
             let planned = planned.lock().expect("no panic inside").take();
             Act::Say(planned.unwrap_or_else(|| acts("respond", &json!({"message": "Well."}))))
         });
-        let bench = model.bench(|settings| settings.llm.tick = Span::new(Duration::ZERO));
+        let bench = model.bench(|settings| settings.effectors.llm.tick = Span::new(Duration::ZERO));
         Self { bench, model, next, turns: 0 }
     }
 

@@ -289,8 +289,8 @@ fn the_mode_in_force_is_told_with_the_configured_one_where_they_differ() {
 fn what_thinking_cost_is_told_for_the_window_that_is_asked_for() {
     let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
     let mut bench = model.bench(|settings| {
-        settings.llm.price_prompt = 10.0;
-        settings.llm.tokens_per_hour = 50_000;
+        settings.effectors.llm.price_prompt = 10.0;
+        settings.effectors.llm.tokens_per_hour = 50_000;
     });
     bench.say("what would the plumber say to this mess?");
     bench.pass(Duration::from_secs(1_200));

@@ -129,9 +129,9 @@ impl Model {
     /// The same with these tools.
     pub fn bench_with(&self, tools: fn() -> ToolRegistry, change: impl FnOnce(&mut Settings)) -> Bench {
         let mut settings = Settings::default();
-        settings.llm.base_url = Some(self.serve());
-        settings.llm.model = Some("gull".into());
-        settings.llm.context_tokens = 32_768;
+        settings.effectors.llm.base_url = Some(self.serve());
+        settings.effectors.llm.model = Some("gull".into());
+        settings.effectors.llm.context_tokens = 32_768;
         change(&mut settings);
         Bench::with("maxim", StateStore::in_memory(), tools, settings)
     }

@@ -31,7 +31,8 @@ fn answered(model: &Model, requests: usize) {
 
 /// The question is answered by habit after this many requests, and why it was stands in the why-record.
 fn handed_back(model: &Model, requests: usize, why: &str) -> Bench {
-    let (reply, count, bench) = asked(model, |settings| settings.llm.timeout = Span::new(Duration::from_secs(2)));
+    let (reply, count, bench) =
+        asked(model, |settings| settings.effectors.llm.timeout = Span::new(Duration::from_secs(2)));
     assert!(!reply.is_empty() && !reply.contains("Gulls"), "{reply}");
     assert_eq!(count, requests);
     assert!(bench.why_all().contains(why), "{why}: {}", bench.why_all());
@@ -81,7 +82,7 @@ fn a_server_that_hangs_or_drips_costs_its_time_and_no_more() {
 #[test]
 fn a_stop_abandons_the_call_at_once() {
     let model = always(|| Act::Hang);
-    let mut bench = model.bench(|settings| settings.llm.timeout = Span::new(Duration::from_secs(30)));
+    let mut bench = model.bench(|settings| settings.effectors.llm.timeout = Span::new(Duration::from_secs(30)));
     let latch = bench.latch.clone();
     let asked = model.clone();
     let stopper = std::thread::spawn(move || {
@@ -102,7 +103,7 @@ fn a_stop_abandons_the_call_at_once() {
 #[test]
 fn after_failures_the_model_is_left_alone_and_asked_again_when_it_may_be_well() {
     let model = Model::acting(|number, _| if number < 4 { Act::Answer(401, None, String::new()) } else { gulls() });
-    let mut bench = model.bench(|settings| settings.llm.tick = Span::new(Duration::from_secs(0)));
+    let mut bench = model.bench(|settings| settings.effectors.llm.tick = Span::new(Duration::from_secs(0)));
     let say = |bench: &mut Bench| (bench.say(QUESTION).reply.unwrap_or_default(), model.requests().len());
     for number in 1..=3 {
         assert_eq!(say(&mut bench).1, number);
@@ -156,7 +157,7 @@ fn too_long(request: &Value, window: usize) -> Option<Act> {
 #[test]
 fn a_window_that_is_narrower_than_was_configured_is_learned_and_kept_to() {
     let model = Model::acting(|_, request| too_long(request, 4_096).unwrap_or_else(gulls));
-    let mut bench = model.bench(|settings| settings.llm.tick = Span::new(Duration::from_secs(0)));
+    let mut bench = model.bench(|settings| settings.effectors.llm.tick = Span::new(Duration::from_secs(0)));
     for number in 0..40 {
         bench.say(&format!("remember that bird {number} is called {}", "Jonathan Livingston ".repeat(8)));
     }
@@ -185,7 +186,7 @@ fn a_reply_that_its_tokens_ended_is_never_acted_on_by_half() {
 fn spending_passes_a_budget_by_no_more_than_one_call() {
     let model = always(gulls);
     let budget = 12_000;
-    let mut bench = model.bench(|settings| settings.llm.tokens_per_hour = budget);
+    let mut bench = model.bench(|settings| settings.effectors.llm.tokens_per_hour = budget);
     for number in 0..20 {
         bench.say(&format!("what do you think of bird number {number}?"));
     }
@@ -203,7 +204,7 @@ fn spending_passes_a_budget_by_no_more_than_one_call() {
 #[test]
 fn a_session_has_its_own_budget_and_a_new_process_is_a_new_session() {
     let model = always(gulls);
-    let mut bench = model.bench(|settings| settings.llm.tokens_per_session = 12_000);
+    let mut bench = model.bench(|settings| settings.effectors.llm.tokens_per_session = 12_000);
     for number in 0..20 {
         bench.say(&format!("what do you think of bird number {number}?"));
         bench.pass(Duration::from_secs(3600));

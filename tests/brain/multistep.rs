@@ -90,7 +90,7 @@ fn the_same_action_twice_in_a_row_is_not_done_again() {
 #[test]
 fn a_turn_takes_so_many_actions_and_then_an_answer() {
     let model = Model::acting(|number, _| Act::Say(write(&format!("{number} eggs"))));
-    let mut bench = model.bench(|settings| settings.llm.steps = 3);
+    let mut bench = model.bench(|settings| settings.effectors.llm.steps = 3);
     let ended = bench.say(WISH);
     assert_eq!(did(&ended).len(), 4, "{ended:?}");
     assert_eq!(model.requests().len(), 4);
@@ -158,7 +158,7 @@ fn outcomes_are_shown_whole_as_far_as_the_window_goes() {
     let long = "egg ".repeat(4_000);
     let shown = |window: u32| {
         let model = scripted(vec![acts("read_file", &json!({"path": "list.txt"})), say("Many eggs.")]);
-        let mut bench = model.bench(|settings| settings.llm.context_tokens = window);
+        let mut bench = model.bench(|settings| settings.effectors.llm.context_tokens = window);
         std::fs::write(bench.file("list.txt"), &long).expect("written");
         bench.say(WISH);
         assert!(model.last().contains("(cut)"), "what was left out is said: {}", model.last());

@@ -65,7 +65,7 @@ fn the_next_day_it_recalls_foresees_acts_in_steps_explains_and_plays_it_again_to
         Act::Say(mind(&format!("{}\n{}", shown(0), shown(1))))
     });
     let mut live = Settings::default();
-    (live.llm.base_url, live.llm.model) = (Some(model.serve()), Some("gull".into()));
+    (live.effectors.llm.base_url, live.effectors.llm.model) = (Some(model.serve()), Some("gull".into()));
     let (file, lived_once) = lived(dir.path(), "live", live);
     let prompts = model.prompts();
     assert_eq!(prompts.len(), 5, "it thinks, foresees, writes, reads and answers: {prompts:#?}");
@@ -79,7 +79,7 @@ fn the_next_day_it_recalls_foresees_acts_in_steps_explains_and_plays_it_again_to
     replayed(&file);
 
     let mut played = Settings::default();
-    played.llm.tape = Some(file);
+    played.effectors.llm.tape = Some(file);
     let (again, lived_again) = lived(dir.path(), "again", played);
     assert_eq!(model.requests().len(), 5, "nobody was asked");
     assert_eq!(lived_once, lived_again);

@@ -71,7 +71,7 @@ fn a_model_that_is_sure_of_itself_is_asked_about_all_the_same() {
             json!({"ready_to_act": true, "action": action, "confidence": 1.0, "reasoning": "I am sure."}).to_string()
         }
     });
-    let mut bench = model.bench(|settings| settings.agent.autonomy = maxim::config::Autonomy::Supervised);
+    let mut bench = model.bench(|settings| settings.agent.autonomy = maxim::config::AutonomyLevel::Supervised);
     assert_eq!(first(&bench.say(WISH)).0, "asked");
     assert!(!bench.file("a.txt").exists());
 }
@@ -95,7 +95,7 @@ fn one_call_that_would_pass_the_budget_of_an_hour_a_day_or_a_session_is_not_made
     let lived = |change: &dyn Fn(&mut maxim::config::Settings, u64), budget: u64| {
         let model = Model::minded(|_| well());
         let mut bench = model.bench(|settings| {
-            settings.llm.reply_tokens = 16;
+            settings.effectors.llm.reply_tokens = 16;
             change(settings, budget);
         });
         bench.say(WISH);
@@ -107,9 +107,9 @@ fn one_call_that_would_pass_the_budget_of_an_hour_a_day_or_a_session_is_not_made
     assert_eq!(both, 2);
     type Change = fn(&mut maxim::config::Settings, u64);
     let budgets: [Change; 3] = [
-        |settings, budget| settings.llm.tokens_per_hour = budget,
-        |settings, budget| settings.llm.tokens_per_day = budget,
-        |settings, budget| settings.llm.tokens_per_session = budget,
+        |settings, budget| settings.effectors.llm.tokens_per_hour = budget,
+        |settings, budget| settings.effectors.llm.tokens_per_day = budget,
+        |settings, budget| settings.effectors.llm.tokens_per_session = budget,
     ];
     // After one call more than a third is left, so it isn't tired: it is the second call that would cost too much.
     for (number, change) in budgets.into_iter().enumerate() {

@@ -559,13 +559,13 @@ fn a_talk_with_a_model_is_played_again_from_its_tape_to_the_byte() {
         _ => Act::Say(acts("respond", &serde_json::json!({"message": "Let them be."}))),
     });
     let mut live = Settings::default();
-    (live.llm.base_url, live.llm.model) = (Some(model.serve()), Some("gull".into()));
+    (live.effectors.llm.base_url, live.effectors.llm.model) = (Some(model.serve()), Some("gull".into()));
     let (file, said) = with_model(dir.path(), "live", live);
     let asked = model.requests().len();
     assert!(asked >= 4 && said.contains("Let them be.") && said.ends_with("feed them"), "{asked}: {said}");
     replayed(&file);
     let mut played = Settings::default();
-    played.llm.tape = Some(file);
+    played.effectors.llm.tape = Some(file);
     let (again, same) = with_model(dir.path(), "again", played);
     assert_eq!(model.requests().len(), asked, "nobody was asked");
     assert_eq!(said, same);

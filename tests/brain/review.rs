@@ -111,7 +111,7 @@ fn a_review_can_be_mere_advice_or_switched_off() {
 #[test]
 fn reviews_may_be_another_model_s_and_are_paid_for() {
     let model = reviewer(HARMLESS);
-    let mut bench = model.bench(|s| s.llm.review_model = Some("tiny".into()));
+    let mut bench = model.bench(|s| s.effectors.llm.review_model = Some("tiny".into()));
     status(&mut bench, UNKNOWN);
     assert_eq!(reviews(&model)[0]["model"], "tiny");
     let spent = bench.inquire("energy_status", json!({}));
@@ -155,7 +155,7 @@ fn a_crash_during_a_review_ends_in_a_question() {
 fn a_review_that_would_pass_a_budget_is_not_made_and_a_person_is_asked() {
     for limit in [0, 300] {
         let model = reviewer(HARMLESS);
-        let mut bench = model.bench(|settings| settings.llm.tokens_per_hour = limit);
+        let mut bench = model.bench(|settings| settings.effectors.llm.tokens_per_hour = limit);
         let (status, reason) = self::status(&mut bench, UNKNOWN);
         assert_eq!(status, "asked", "{limit}: {reason}");
         assert!(limit == 0 || reason.contains("no review: the call would pass the budget"), "{reason}");
@@ -163,7 +163,7 @@ fn a_review_that_would_pass_a_budget_is_not_made_and_a_person_is_asked() {
     }
     // What was spent on reviews counts, also over a crash.
     let model = reviewer(HARMLESS);
-    let mut bench = model.bench(|settings| settings.llm.tokens_per_hour = 1_000);
+    let mut bench = model.bench(|settings| settings.effectors.llm.tokens_per_hour = 1_000);
     for number in 0..6 {
         status(&mut bench, &format!("run the command frobnicate --list notes{number}"));
         bench.crash();

@@ -18,7 +18,7 @@ use crate::model::{Act, Model, acts};
 
 fn simulated(settings: &mut Settings) {
     settings.agent.simulation = true;
-    settings.llm.tick = Span::new(Duration::ZERO);
+    settings.effectors.llm.tick = Span::new(Duration::ZERO);
 }
 
 fn bench() -> Bench {
@@ -135,7 +135,7 @@ fn a_chain_of_thoughts_is_bounded_and_the_person_is_answered() {
     let few = Model::acting(|number, _| Act::Say(acts("think", &json!({"thought": format!("I wonder, {number}")}))));
     let mut bench = few.bench(|settings| {
         simulated(settings);
-        settings.llm.steps = 2;
+        settings.effectors.llm.steps = 2;
     });
     bench.say("do you happen to have an idea of the lamp?");
     assert_eq!(few.requests().len(), 3, "each thought is an action of the turn");

@@ -73,8 +73,8 @@ fn answer(stream: TcpStream, config: Arc<ServerConfig>) -> std::io::Result<()> {
 
 fn reply(authorities: Option<PathBuf>) -> String {
     let mut settings = Settings::default();
-    (settings.llm.base_url, settings.llm.model) = (Some(model()), Some("gull".into()));
-    settings.llm.ca_file = authorities;
+    (settings.effectors.llm.base_url, settings.effectors.llm.model) = (Some(model()), Some("gull".into()));
+    settings.effectors.llm.ca_file = authorities;
     let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
     bench.say("what do you think of gulls?").reply.unwrap_or_default()
 }
@@ -93,8 +93,9 @@ fn a_server_whose_authority_is_unknown_is_not_believed_and_habit_answers() {
 #[test]
 fn a_file_without_certificates_is_named_before_anything_runs() {
     let mut settings = Settings::default();
-    (settings.llm.base_url, settings.llm.model) = (Some("https://127.0.0.1:1/v1".into()), Some("gull".into()));
-    settings.llm.ca_file = Some(file("README.md"));
+    (settings.effectors.llm.base_url, settings.effectors.llm.model) =
+        (Some("https://127.0.0.1:1/v1".into()), Some("gull".into()));
+    settings.effectors.llm.ca_file = Some(file("README.md"));
     let error = AgentSettings::new(&settings, 1, Path::new("/"), Path::new("/saved"), ListFolder::default())
         .err()
         .expect("refused");

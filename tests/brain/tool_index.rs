@@ -25,9 +25,9 @@ fn many_tools() -> ToolRegistry {
 fn bench() -> (Bench, Model) {
     let model = Model::default();
     let mut settings = Settings::default();
-    settings.llm.base_url = Some(model.serve());
-    settings.llm.model = Some("gull".into());
-    settings.llm.context_tokens = 32_768;
+    settings.effectors.llm.base_url = Some(model.serve());
+    settings.effectors.llm.model = Some("gull".into());
+    settings.effectors.llm.context_tokens = 32_768;
     (Bench::with("maxim", StateStore::in_memory(), many_tools, settings), model)
 }
 

@@ -99,7 +99,7 @@ fn what_was_done_gives_what_came_of_it_then() {
 fn a_model_answers_from_the_recording_and_to_another_prompt_nobody_knows() {
     let model = Model::acting(|_, _| Act::Say(acts("respond", &json!({"message": "In the blue drawer, I think."}))));
     let mut settings = Settings::default();
-    (settings.llm.base_url, settings.llm.model) = (Some(model.serve()), Some("gull".into()));
+    (settings.effectors.llm.base_url, settings.effectors.llm.model) = (Some(model.serve()), Some("gull".into()));
     let told = ["remember that the spare key is in the blue drawer", "what would you say about that spare key?"];
     let lived = Lived::through(&told, settings);
     let asked = model.requests().len();
@@ -128,8 +128,8 @@ fn imagined_steps_stand_in_the_order_in_which_they_lead_to_one_another() {
         })
     });
     let mut settings = Settings::default();
-    (settings.llm.base_url, settings.llm.model) = (Some(model.serve()), Some("gull".into()));
-    settings.llm.tick = Span::new(Duration::ZERO);
+    (settings.effectors.llm.base_url, settings.effectors.llm.model) = (Some(model.serve()), Some("gull".into()));
+    settings.effectors.llm.tick = Span::new(Duration::ZERO);
     let wishes =
         ["what would make the list complete?", "and what does the list lack?", "how long would you say it is?"];
     for said in 1..=wishes.len() {

@@ -75,8 +75,8 @@ fn with_lamp() -> ToolRegistry {
 fn a_tool_of_the_scene_is_shown_and_done_while_its_thing_is_around() {
     let model = Model::minded(speaking);
     let mut settings = Settings::default();
-    settings.llm.base_url = Some(model.serve());
-    settings.llm.model = Some("gull".into());
+    settings.effectors.llm.base_url = Some(model.serve());
+    settings.effectors.llm.model = Some("gull".into());
     let mut bench = Bench::with("maxim", StateStore::in_memory(), with_lamp, settings);
     let ended = bench.say("it is dark here, could you switch it on?");
     assert!(!last_prompt(&bench).system.contains("lamp_switch"), "{}", last_prompt(&bench).system);
@@ -102,7 +102,7 @@ fn what_it_lowered_of_its_powers_stands_in_its_identity_and_takes_the_tools_away
         false => acts("respond", &json!({"message": "well"})),
     };
     let model = Model::minded(lowering);
-    let mut bench = model.bench(|settings| settings.llm.tick = Span::new(Duration::ZERO));
+    let mut bench = model.bench(|settings| settings.effectors.llm.tick = Span::new(Duration::ZERO));
     bench.say(QUESTION);
     let before = last_prompt(&bench).system;
     assert!(
@@ -142,7 +142,7 @@ fn a_body_is_told_what_is_around_it_and_in_what_state() {
 fn more_of_memory_is_told_where_there_is_room_and_goes_first_where_there_is_none() {
     let shown = |tokens: u32| {
         let model = Model::minded(|_| acts("respond", &json!({"message": "well"})));
-        let mut bench = model.bench(|settings| settings.llm.context_tokens = tokens);
+        let mut bench = model.bench(|settings| settings.effectors.llm.context_tokens = tokens);
         for (number, place) in ["kitchen", "attic", "boat house", "cellar", "shed"].into_iter().enumerate() {
             bench.say(&format!("remember that harbour key number {number} hangs in the {place}"));
             bench.pass(Duration::from_secs(120));

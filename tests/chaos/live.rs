@@ -140,8 +140,8 @@ impl Live {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
         let mut settings = Settings::default();
         if plan.model {
-            settings.llm.base_url = Some(super::model::url().into());
-            settings.llm.model = Some("gull".into());
+            settings.effectors.llm.base_url = Some(super::model::url().into());
+            settings.effectors.llm.model = Some("gull".into());
             settings.effectors.encoder.folder = Some(encoder_folder().to_owned());
         }
         // What is done unasked is done without chance, so that each life does it.

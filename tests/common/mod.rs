@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use maxim::agent::{Agent, AgentSettings, AgentWorld, channels};
+use maxim::agent::{Agent, AgentSettings, AgentWorld};
 use maxim::config::Settings;
 use maxim_actors::action::tools::{self, OwnFiles, ToolRegistry};
 use maxim_actors::effectors::body::Body;
@@ -336,7 +336,7 @@ fn build(
     let saved = workdir.join(".saved");
     let mut rooms = AgentSettings::with_tools(settings, boot, workdir, &saved, registry).expect("settings");
     let body = body.unwrap_or_else(|| rooms.effectors.body.clone());
-    rooms.effectors.channels = Arc::new(OutsideChannels::new(channels::lines(&settings.channels).expect("channels")));
+    rooms.effectors.channels = Arc::new(OutsideChannels::new(settings.channels.lines().expect("channels")));
     let own = OwnFiles::new([workdir.join("maxim.toml")], [workdir.join(".data")]);
     let rooms = rooms.owning(own).embodied(body.clone());
     let world = AgentWorld {

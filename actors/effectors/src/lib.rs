@@ -23,15 +23,16 @@ use battery::BatterySense;
 use body::{Body, BodyKeeper, BodyKeys};
 use channels::outside::OutsideChannels;
 use door::DoorKeeper;
-use llm_worker::{LlmWorker, ModelSource};
+use llm_worker::{LlmKeys, LlmWorker, ModelSource};
 use outside_doors::Doors;
 use program_reader::ProgramReader;
 use text_encoder::{EncoderKeys, EncoderSource, TextEncoder};
 use vital_signs::VitalSigns;
 
 maxim_config::sections! {
-    /// The effectors' part of the configuration. Channels and tool servers are named by a person, and so stand elsewhere.
-    Sections { encoder: EncoderKeys, body: BodyKeys }
+    /// The effectors' part of the configuration. The sections of channels and tool servers have names of two parts; the program
+    /// gathers them.
+    Sections { encoder: EncoderKeys, llm: LlmKeys, body: BodyKeys }
 }
 
 /// What the effectors are set up with.

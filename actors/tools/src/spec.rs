@@ -18,6 +18,11 @@ pub enum EffectClass {
     Irreversible,
 }
 
+impl EffectClass {
+    /// As they are written in a configuration.
+    pub const WORDS: &[&str] = &["read_only", "reversible", "irreversible"];
+}
+
 impl std::fmt::Display for EffectClass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

@@ -13,16 +13,14 @@ use maxim_actors::action::tools::{self, OwnFiles, RegistryError, ToolRegistry};
 use maxim_actors::effectors::body::{Body, DriverPlan};
 use maxim_actors::effectors::channels::outside::OutsideChannels;
 use maxim_actors::effectors::text_encoder::EncoderSource;
-use maxim_actors::effectors::tool_servers::{ListFolder, ToolServers};
+use maxim_actors::effectors::tool_servers::{self, ListFolder, ToolServers};
 use maxim_actors::region::{Room, SupervisionSettings};
 use maxim_actors::speech::GrammarError;
 use maxim_actors::{action, deliberation, effectors, gate, learning, memory, perception, sleep};
 
-use super::{channels, tool_servers};
 use crate::config::{Fault, Settings};
 
 use stages::{Facts, supervision};
-pub use words::mode_of;
 
 /// What every room is set up with, stage by stage.
 #[derive(Clone)]
@@ -87,7 +85,7 @@ impl AgentSettings {
             tracing::warn!(%left_out, "a tool of a server is left out");
         }
         let mut rooms = Self::with_tools(settings, boot, workdir, saved, registry)?;
-        let lines = channels::lines(&settings.channels).map_err(SettingsError::Config)?;
+        let lines = settings.channels.lines().map_err(SettingsError::Config)?;
         (rooms.tool_servers, rooms.effectors.channels) = (Arc::new(servers), Arc::new(OutsideChannels::new(lines)));
         Ok(rooms)
     }

@@ -36,11 +36,9 @@ use maxim_bus::rooms::RESPOND;
 
 use super::SettingsError;
 use super::words::{
-    callable, constitution, embodiment, home, level_of, mode_of, nightly, review_of, signed, simulated, text_of,
-    whitelists,
+    callable, constitution, embodiment, home, nightly, review_of, signed, simulated, text_of, whitelists,
 };
-use crate::agent::channels;
-use crate::agent::models::{budget, model_source, money_limits, prices, token_counter};
+use crate::agent::models::{model_source, prices};
 use crate::config::{self, Settings};
 
 /// Turns whose why-records are kept.
@@ -71,8 +69,8 @@ impl<'a> Facts<'a> {
         workdir: &'a Path,
         mut registry: ToolRegistry,
     ) -> Result<Self, SettingsError> {
-        let Settings { agent, effectors: effectors::Sections { body, .. }, llm, tools, .. } = settings;
-        let mode = mode_of(agent.mode);
+        let Settings { agent, effectors: effectors::Sections { body, llm, .. }, tools, .. } = settings;
+        let mode = agent.mode;
         let effort = EffortLimits { per_hour: body.degrees_per_hour, per_day: body.degrees_per_day };
         let body = Body::new(BodyPlan::from(body));
         if agent.simulation {
@@ -86,11 +84,11 @@ impl<'a> Facts<'a> {
             workdir,
             mode,
             zone: agent.zone(),
-            powers: Powers { mode, autonomy: level_of(agent.autonomy), web: tools.web, workdir: None },
+            powers: Powers { mode, autonomy: agent.autonomy, web: tools.web, workdir: None },
             effort,
             encoder: Arc::new(TokenTable::embedded()),
             registry: Arc::new(registry),
-            model: model_source(llm)?,
+            model: model_source(llm).map_err(SettingsError::Config)?,
             body,
         })
     }
@@ -138,12 +136,12 @@ impl<'a> Facts<'a> {
         hands.voice.clone_from(piper_voice);
         hands.sandbox.expose_own_data = *expose_own_data;
         hands.autonomy = self.powers.autonomy;
-        hands.outbox = Arc::new(channels::rules(&self.settings.channels));
+        hands.outbox = Arc::new(self.settings.channels.rules());
         hands
     }
 
     pub fn perception(&self) -> perception::Settings {
-        let Settings { agent, stop, llm, perception, .. } = self.settings;
+        let Settings { agent, stop, perception, effectors: effectors::Sections { llm, .. }, .. } = self.settings;
         let config::Stop { phrases, file_poll: _ } = stop;
         perception::Settings {
             gateway: GatewaySettings::new(&perception.gateway, StopGrammar::new(&agent.names, phrases)),
@@ -151,7 +149,7 @@ impl<'a> Facts<'a> {
                 tokens_per_hour: llm.tokens_per_hour,
                 tokens_per_day: llm.tokens_per_day,
                 tokens_per_session: llm.tokens_per_session,
-                money: money_limits(llm),
+                money: llm.money_limits(),
                 effort: self.effort,
                 boot: self.boot,
             },
@@ -174,7 +172,8 @@ impl<'a> Facts<'a> {
     }
 
     pub fn deliberation(&self) -> Result<deliberation::Settings, SettingsError> {
-        let Settings { agent, llm, memory: memory::Sections { memory, .. }, deliberation, .. } = self.settings;
+        let Settings { agent, memory: memory::Sections { memory, .. }, deliberation, .. } = self.settings;
+        let llm = &self.settings.effectors.llm;
         let config::Agent {
             names,
             mode: _,
@@ -186,7 +185,7 @@ impl<'a> Facts<'a> {
             seed: _,
             drain_grace: _,
         } = agent;
-        let counter = token_counter(llm.tokenizer_file.as_deref())?;
+        let counter = llm.token_counter().map_err(SettingsError::Config)?;
         let mut stable = stable_sections(&constitution(constitution_file.as_deref())?, &counter);
         if self.body.plan().driver != DriverPlan::None {
             stable.push(acting_coach(&counter));
@@ -198,7 +197,7 @@ impl<'a> Facts<'a> {
             prefrontal: PrefrontalSettings {
                 model: self.model.is_some(),
                 timeout: llm.timeout.signed(),
-                budget: budget(llm),
+                budget: llm.budget(),
                 prices: prices(llm),
                 boot: self.boot,
                 context_tokens: u64::from(llm.context_tokens),
@@ -244,7 +243,7 @@ impl<'a> Facts<'a> {
                 boot: self.boot,
                 fearless: None,
                 zone: self.zone.clone(),
-                review: review_of(law.model_review, &self.settings.llm).filter(|_| self.model.is_some()),
+                review: review_of(law.model_review, &self.settings.effectors.llm).filter(|_| self.model.is_some()),
                 mode: self.mode,
                 workdir: self.workdir.to_owned(),
                 home: home(),

@@ -10,12 +10,12 @@ use maxim_actors::action::tool_index::ToolText;
 use maxim_actors::action::tools::{ToolRegistry, ToolSpec};
 use maxim_actors::deliberation::prefrontal_cortex::Embodiment;
 use maxim_actors::effectors::body::{BodyPlan, DriverPlan};
+use maxim_actors::effectors::llm_worker::LlmKeys;
 use maxim_actors::gate::fear_agent::{ModelReview, ReviewPower, ReviewSettings};
-use maxim_bus::mode::{AutonomyLevel, Mode};
+use maxim_bus::mode::AutonomyLevel;
 
 use super::SettingsError;
-use crate::agent::models::{budget, roles};
-use crate::config::{self, Fault};
+use crate::config::Fault;
 
 /// The tools of an agent in a simulation, which has no body of its own.
 pub(super) fn simulated(registry: ToolRegistry, body: &BodyPlan) -> Result<ToolRegistry, SettingsError> {
@@ -48,15 +48,6 @@ pub(super) fn home() -> PathBuf {
     std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from)
 }
 
-/// The configuration's word as the rooms know it.
-pub fn mode_of(mode: config::Mode) -> Mode {
-    match mode {
-        config::Mode::Passive => Mode::Passive,
-        config::Mode::Active => Mode::Active,
-        config::Mode::Singularity => Mode::Singularity,
-    }
-}
-
 /// The tools of each level that has a list. A name that no tool has would forbid what it was to allow.
 pub(super) fn whitelists(
     lists: [(&str, AutonomyLevel, &Vec<String>); 3],
@@ -87,22 +78,14 @@ pub(super) fn text_of(spec: &ToolSpec) -> ToolText {
     ToolText { name, description, parameters }
 }
 
-pub(super) fn level_of(level: config::Autonomy) -> AutonomyLevel {
-    match level {
-        config::Autonomy::Planning => AutonomyLevel::Planning,
-        config::Autonomy::Supervised => AutonomyLevel::Supervised,
-        config::Autonomy::Autonomous => AutonomyLevel::Autonomous,
-    }
-}
-
 /// What a model's review may do and cost.
-pub(super) fn review_of(review: ModelReview, llm: &config::Llm) -> Option<ReviewSettings> {
+pub(super) fn review_of(review: ModelReview, llm: &LlmKeys) -> Option<ReviewSettings> {
     let power = match review {
         ModelReview::Off => return None,
         ModelReview::Advise => ReviewPower::Advise,
         ModelReview::Decide => ReviewPower::Decide,
     };
-    Some(ReviewSettings { power, budget: budget(llm), price: roles(llm, "").review.price })
+    Some(ReviewSettings { power, budget: llm.budget(), price: llm.roles().review.price })
 }
 
 /// What the agent holds to, from its file or as shipped.

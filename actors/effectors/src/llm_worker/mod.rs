@@ -6,6 +6,7 @@
 //! each request, and a stop while it runs abandons it.
 
 mod events;
+mod keys;
 mod lines;
 mod pieces;
 mod queue;
@@ -34,6 +35,7 @@ use maxim_language::Price;
 use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use pieces::{Pieces, Whole};
 
+pub use keys::LlmKeys;
 pub use queue::CallQueue;
 pub use reply_format::ReplyFormat;
 pub use tape::{Tape, TapedReply};

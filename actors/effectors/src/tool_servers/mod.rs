@@ -12,6 +12,7 @@
 mod answer;
 mod connection;
 mod flood;
+mod keys;
 mod lists;
 mod naming;
 mod offered;
@@ -32,6 +33,7 @@ use self::server::{Server, World};
 use maxim_tools::contained::SandboxPolicy;
 use maxim_tools::{ToolFailure, ToolRegistry, ToolSpec};
 
+pub use keys::{MCP, ServerKeys, contradictions, fields_of, find, is_server_name, plans, recorded};
 pub use lists::ListFolder;
 pub use offered::{Change, Hints, OfferedTool, ToolList};
 pub use plan::{HttpPlan, ProgramPlan, Reach, ServerPlan, Terms};

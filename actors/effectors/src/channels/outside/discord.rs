@@ -2,21 +2,58 @@
 //!
 //! Who is answered is mentioned there. A webhook has no id by which a repeated message would be dropped.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use maxim_bus::bounds::TooMuch;
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
+use maxim_config::{Fault, Secret, Shape};
 use reqwest::Client;
 use serde_json::{Value as Json, json};
 
+use super::keys::{ChannelKeys, channel_section, exposed};
 use super::signature::{fresh, is_ed25519, unhex};
-use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, answers};
+use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, address, answers};
 
 /// Longest message that Discord takes, in characters.
 const LONGEST: usize = 2000;
 /// What only the person who wrote gets to see.
 const EPHEMERAL: u32 = 64;
+
+channel_section! {
+    /// Discord: an application. Senders and recipients are numbers of users.
+    DiscordKeys = "channels.discord" {
+        /// The Public Key of the application, which checks what Discord posts to /hooks/discord; not set takes nothing in.
+        public_key: Option<String> = "", "", Shape::Text;
+        /// A webhook, into whose one channel everything goes; not set sends nothing; only from the environment.
+        webhook_url: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds it alone; the value itself wins when both are set.
+        webhook_url_file: Option<PathBuf> = "", "", Shape::Path;
+    }
+}
+
+impl ChannelKeys for DiscordKeys {
+    fn is_set(&self) -> bool {
+        self.public_key.is_some() || self.webhook_url.is_some() || self.webhook_url_file.is_some()
+    }
+
+    fn transport(&self) -> Result<Arc<dyn Transport>, Fault> {
+        let key = "channels.discord.public_key";
+        let wrong =
+            || Fault::new(key, format!("{key} is not 64 hexadecimal digits"), "copy it from the application's page");
+        let public_key = match &self.public_key {
+            Some(digits) => Some(unhex(digits).filter(|bytes| bytes.len() == 32).ok_or_else(wrong)?),
+            None => None,
+        };
+        let webhook_url = exposed("channels.discord.webhook_url_file", &self.webhook_url, &self.webhook_url_file)?;
+        let url = webhook_url.as_deref().unwrap_or(address::NOWHERE);
+        let http = address::client("channels.discord.webhook_url", url)?;
+        Ok(Arc::new(Discord { http, webhook_url, public_key }))
+    }
+}
 
 /// An application of Discord.
 pub struct Discord {

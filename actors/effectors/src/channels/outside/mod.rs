@@ -5,12 +5,14 @@
 //! What comes in goes through the channel's desk, and is acknowledged to the outside
 //! only when it is on disk; what goes out comes from the outbox, one attempt at a time. One thread keeps the connections.
 
+mod address;
 mod answers;
 mod connected;
 pub mod discord;
 pub mod email;
 mod hook;
 mod inlet;
+mod keys;
 mod line;
 pub mod mqtt;
 mod signature;
@@ -39,6 +41,7 @@ use maxim_region::{Effector, EffectorCard, Operation, Performs};
 pub use connected::{Connected, OutsideChannels};
 pub use hook::{HookAnswer, HookRefused, HookRequest, Hooked};
 pub use inlet::{Arrived, Inlet, Taken};
+pub use keys::Channels;
 pub use line::{Line, SenderPolicy};
 
 /// What a channel does its own way.

@@ -7,12 +7,14 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use maxim_bus::bounds::{PUBLICATION, TOPIC};
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
+use maxim_config::{Fault, Secret, Shape};
 use parking_lot::Mutex;
 use rumqttc::{
     AckMode, AsyncClient, ConnectionError, Event, EventLoop, MqttOptions, Outgoing, Packet, Publish, PublishOptions,
@@ -24,7 +26,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::connected::BackOff;
-use super::{Arrived, Inlet, Taken, Transport, tls};
+use super::keys::{ChannelKeys, channel_section, exposed};
+use super::{Arrived, Inlet, Taken, Transport, address, tls};
 
 /// How long the broker may take to acknowledge.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -38,6 +41,67 @@ const UNACKNOWLEDGED: usize = 10;
 const ARRIVALS: usize = 1024;
 
 const SECTION: &str = "channels.mqtt";
+
+channel_section! {
+    /// MQTT: a broker of messages, as in home automation and robots.
+    MqttKeys = "channels.mqtt" {
+        /// The broker: mqtts://HOST (TLS, port 8883), or mqtt://HOST (port 1883), which everybody on the way can read; not set is
+        /// no MQTT.
+        url: Option<String> = "", "", Shape::Text;
+        /// Certificates (PEM) of the authority that the broker is checked against; not set is those of this machine.
+        ca_file: Option<PathBuf> = "", "", Shape::Path;
+        /// The name to log in with.
+        username: Option<String> = "", "", Shape::Text;
+        /// The password; only from the environment.
+        password: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds it alone; the value itself wins when both are set.
+        password_file: Option<PathBuf> = "", "", Shape::Path;
+        /// Under which the broker keeps what comes while nobody is connected; two daemons need two.
+        client_id: String = "maxim", "", Shape::Text;
+        /// Topics on which it is written to. What stands where the first + is, is the sender.
+        topics: Vec<String> = "maxim/in/+", "", Shape::Texts { required: false };
+        /// The topic of an answer; {recipient} stands for whom it is for.
+        reply_topic: String = "maxim/out/{recipient}", "", Shape::Text;
+    }
+}
+
+impl ChannelKeys for MqttKeys {
+    fn is_set(&self) -> bool {
+        self.url.is_some()
+    }
+
+    fn contradictions(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        if self.is_set() && self.topics.iter().any(|topic| topic == "#") {
+            let found = "channels.mqtt.topics holds #, and so would hear its own answers";
+            faults.push(Fault::new("channels.mqtt.topics", found, "name the topics it is written to on"));
+        }
+        faults
+    }
+
+    fn transport(&self) -> Result<Arc<dyn Transport>, Fault> {
+        Ok(Arc::new(self.broker()?))
+    }
+}
+
+impl MqttKeys {
+    pub(super) fn broker(&self) -> Result<Mqtt, Fault> {
+        let schemes = [("mqtt", 1883), ("mqtts", 8883)];
+        let url = self.url.as_deref().unwrap_or_default();
+        let (scheme, host, port, _) = address::server("channels.mqtt.url", url, &schemes)?;
+        let ca_file = address::authorities("channels.mqtt.ca_file", self.ca_file.as_deref())?;
+        let security = match scheme {
+            "mqtts" => BrokerSecurity::Tls { ca_file },
+            _ => BrokerSecurity::Plain,
+        };
+        let password = exposed("channels.mqtt.password_file", &self.password, &self.password_file)?;
+        let login = self.username.clone().map(|user| (user, password.unwrap_or_default()));
+        let mut broker = Mqtt::new(host, port, security, login, self.client_id.clone());
+        broker.topics.clone_from(&self.topics);
+        broker.reply_topic.clone_from(&self.reply_topic);
+        Ok(broker)
+    }
+}
 
 /// A broker.
 pub struct Mqtt {

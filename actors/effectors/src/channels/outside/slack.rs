@@ -3,16 +3,63 @@
 //! A message's own name is its channel with its time stamp; an answer goes into that thread. Slack has no documented id by
 //! which a repeated message would be dropped.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use maxim_bus::bounds::TooMuch;
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
+use maxim_config::{Fault, Secret, Shape};
 use reqwest::Client;
 use serde_json::{Value as Json, json};
 
+use super::keys::{ChannelKeys, channel_section, exposed};
 use super::signature::{fresh, is_hmac_sha256, unhex};
-use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, answers};
+use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, address, answers};
+
+channel_section! {
+    /// Slack: an app. Senders are ids of users, recipients those of users or channels.
+    SlackKeys = "channels.slack" {
+        /// The app's Signing Secret, which checks what Slack posts to /hooks/slack; not set takes nothing in; only from the environment.
+        signing_secret: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds it alone; the value itself wins when both are set.
+        signing_secret_file: Option<PathBuf> = "", "", Shape::Path;
+        /// The token of the bot, by which it answers in the thread; only from the environment.
+        bot_token: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds it alone; the value itself wins when both are set.
+        bot_token_file: Option<PathBuf> = "", "", Shape::Path;
+        /// An incoming webhook, into whose one channel everything goes where there is no bot; only from the environment.
+        webhook_url: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds it alone; the value itself wins when both are set.
+        webhook_url_file: Option<PathBuf> = "", "", Shape::Path;
+        /// Where the Web API is.
+        base_url: String = "https://slack.com/api", "", Shape::Url;
+    }
+}
+
+impl ChannelKeys for SlackKeys {
+    fn is_set(&self) -> bool {
+        let values = [&self.signing_secret, &self.bot_token, &self.webhook_url];
+        let files = [&self.signing_secret_file, &self.bot_token_file, &self.webhook_url_file];
+        values.into_iter().any(Option::is_some) || files.into_iter().any(Option::is_some)
+    }
+
+    fn transport(&self) -> Result<Arc<dyn Transport>, Fault> {
+        let signing_secret =
+            exposed("channels.slack.signing_secret_file", &self.signing_secret, &self.signing_secret_file)?;
+        let bot_token = exposed("channels.slack.bot_token_file", &self.bot_token, &self.bot_token_file)?;
+        let webhook = exposed("channels.slack.webhook_url_file", &self.webhook_url, &self.webhook_url_file)?;
+        let (out, url) = match (bot_token, webhook) {
+            (Some(token), _) => (SlackOut::Bot(token), self.base_url.clone()),
+            (None, Some(webhook)) => (SlackOut::Webhook(webhook.clone()), webhook),
+            (None, None) => (SlackOut::Nowhere, address::NOWHERE.into()),
+        };
+        let http = address::client("channels.slack.base_url", &url)?;
+        Ok(Arc::new(Slack { http, base_url: self.base_url.clone(), signing_secret, out }))
+    }
+}
 
 /// A workspace's app.
 pub struct Slack {

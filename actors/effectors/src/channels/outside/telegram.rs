@@ -5,17 +5,21 @@
 //! dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
+use maxim_config::{Fault, Secret, Shape};
 use reqwest::Client;
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
 use super::connected::BackOff;
-use super::{Arrived, Inlet, Taken, Transport, answers};
+use super::keys::{ChannelKeys, channel_section, exposed};
+use super::{Arrived, Inlet, Taken, Transport, address, answers};
 
 /// How long Telegram holds a question open when nothing is new.
 const POLL: Duration = Duration::from_secs(50);
@@ -27,6 +31,30 @@ const LOOK: Duration = Duration::from_secs(1);
 const LEFT: usize = 50;
 /// Longest message that Telegram takes, in characters.
 const LONGEST: usize = 4096;
+
+channel_section! {
+    /// Telegram: a bot. Senders and recipients are numbers of users.
+    TelegramKeys = "channels.telegram" {
+        /// The token of the bot, from @BotFather; not set is no Telegram; only from the environment.
+        token: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds it alone; the value itself wins when both are set.
+        token_file: Option<PathBuf> = "", "", Shape::Path;
+        /// Where the Bot API is.
+        base_url: String = "https://api.telegram.org", "", Shape::Url;
+    }
+}
+
+impl ChannelKeys for TelegramKeys {
+    fn is_set(&self) -> bool {
+        self.token.is_some() || self.token_file.is_some()
+    }
+
+    fn transport(&self) -> Result<Arc<dyn Transport>, Fault> {
+        let token = exposed("channels.telegram.token_file", &self.token, &self.token_file)?.unwrap_or_default();
+        let http = address::client("channels.telegram.base_url", &self.base_url)?;
+        Ok(Arc::new(Telegram { http, base_url: self.base_url.clone(), token }))
+    }
+}
 
 /// A bot.
 pub struct Telegram {

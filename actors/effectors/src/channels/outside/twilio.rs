@@ -4,6 +4,9 @@
 //! makes that do nothing. Its
 //! interface has no id by which a repeated order would be dropped.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use std::collections::BTreeMap;
 
 use base64::Engine;
@@ -12,16 +15,68 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use maxim_bus::signals::outbox::{Attempted, Medium, SendMessage};
+use maxim_config::{Fault, Secret, Shape};
 use reqwest::{Client, Url};
 
+use super::keys::{ChannelKeys, channel_section, exposed};
 use super::signature::is_hmac_sha1;
 use super::twilio_form::{Form, is_number};
-use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, answers};
+use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, address, answers};
 
 /// Longest text message that Twilio takes, in characters.
 const LONGEST: usize = 1600;
 /// Longest text that is read aloud, in characters of TwiML.
 const LONGEST_CALL: usize = 3500;
+
+channel_section! {
+    /// Twilio: text messages and calls. Senders and recipients are numbers such as +15550100.
+    TwilioKeys = "channels.twilio" {
+        /// The Account SID; not set is no Twilio.
+        account_sid: Option<String> = "", "", Shape::Text;
+        /// The Auth Token, which also checks what Twilio posts; only from the environment.
+        auth_token: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds it alone; the value itself wins when both are set.
+        auth_token_file: Option<PathBuf> = "", "", Shape::Path;
+        /// The number that it writes and calls from.
+        from: Option<String> = "", "", Shape::Text;
+        /// Where Twilio reaches this daemon, such as https://maxim.example.org, without /hooks/twilio; not set takes nothing in.
+        public_url: Option<String> = "", "", Shape::Url;
+        /// Where the REST interface is.
+        base_url: String = "https://api.twilio.com", "", Shape::Url;
+    }
+}
+
+impl ChannelKeys for TwilioKeys {
+    fn is_set(&self) -> bool {
+        self.account_sid.is_some()
+    }
+
+    fn contradictions(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        if self.is_set() && self.from.is_none() {
+            let found = "channels.twilio has an account_sid, but no from";
+            faults.push(Fault::new("channels.twilio.from", found, "name the number that it writes from"));
+        }
+        if self.is_set() && self.auth_token.is_none() && self.auth_token_file.is_none() {
+            let found = "channels.twilio has an account_sid, but no auth_token";
+            let fix = "set MAXIM__CHANNELS__TWILIO__AUTH_TOKEN or channels.twilio.auth_token_file";
+            faults.push(Fault::new("channels.twilio.auth_token", found, fix));
+        }
+        faults
+    }
+
+    fn transport(&self) -> Result<Arc<dyn Transport>, Fault> {
+        let token = exposed("channels.twilio.auth_token_file", &self.auth_token, &self.auth_token_file)?;
+        Ok(Arc::new(Twilio {
+            http: address::client("channels.twilio.base_url", &self.base_url)?,
+            base_url: self.base_url.clone(),
+            account: self.account_sid.clone().unwrap_or_default(),
+            token: token.unwrap_or_default(),
+            from: self.from.clone().unwrap_or_default(),
+            public_url: self.public_url.clone(),
+        }))
+    }
+}
 
 /// An account of Twilio.
 pub struct Twilio {

@@ -8,6 +8,7 @@ mod mailbox;
 mod results;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_imap::Client;
@@ -20,16 +21,115 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use maxim_bus::signals::outbox::{Attempted, SendMessage};
+use maxim_config::{Fault, Secret, Shape};
 
 use self::mailbox::{greeted, upgraded};
 use super::connected::BackOff;
-use super::{Inlet, Transport, tls};
+use super::keys::{ChannelKeys, channel_section, exposed};
+use super::{Inlet, Transport, address, tls};
 
 /// How long a mail server may take for one step.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SECTION: &str = "channels.email";
 /// The subject of a letter that answers none.
 const SUBJECT: &str = "A message from Maxim";
+
+channel_section! {
+    /// E-mail: a mailbox by IMAP and a way out by SMTP. Senders and recipients are addresses.
+    EmailKeys = "channels.email" {
+        /// Its own address; not set is no e-mail.
+        address: Option<String> = "", "", Shape::Text;
+        /// The mailbox: imaps://HOST (TLS), imap+starttls://HOST (STARTTLS), or on this machine imap://127.0.0.1:PORT (plain); not
+        /// set takes nothing in.
+        imap_url: Option<String> = "", "", Shape::Text;
+        /// The way out: smtps://HOST (TLS) or smtp+starttls://HOST (STARTTLS); smtp://HOST is STARTTLS too, and on this machine plain
+        /// and without login; not set sends nothing.
+        smtp_url: Option<String> = "", "", Shape::Text;
+        /// The name to log in with at both.
+        username: Option<String> = "", "", Shape::Text;
+        /// The password for both; only from the environment.
+        password: Option<Secret> = "", "", Shape::Secret;
+        /// A file that holds it alone; the value itself wins when both are set.
+        password_file: Option<PathBuf> = "", "", Shape::Path;
+        /// The folder that is read.
+        mailbox: String = "INBOX", "", Shape::Text;
+        /// Certificates (PEM) of the authority that both servers are checked against; not set is those of this machine.
+        ca_file: Option<PathBuf> = "", "", Shape::Path;
+        /// The name under which the receiving server writes Authentication-Results: a sender counts when its check (DMARC) passed.
+        /// Not set, nobody who writes may command, since anybody can write any From.
+        authserv_id: Option<String> = "", "", Shape::Text;
+        /// Believe the From of each letter without a check; only for a mailbox that nobody else can write to.
+        trust_from: bool = "false", "", Shape::Flag;
+    }
+}
+
+impl ChannelKeys for EmailKeys {
+    fn is_set(&self) -> bool {
+        self.address.is_some()
+    }
+
+    fn contradictions(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut fault = |key: &str, found: &str, fix: &str| {
+            faults.push(Fault::new(format!("{SECTION}.{key}"), format!("{SECTION} has {found}"), fix));
+        };
+        match (&self.address, self.imap_url.is_some() || self.smtp_url.is_some()) {
+            (Some(_), false) => fault("imap_url", "an address, but neither imap_url nor smtp_url", "set one of them"),
+            (None, true) => fault("address", "a server, but no address", "set its own address"),
+            _ => {}
+        }
+        if self.trust_from && self.authserv_id.is_some() {
+            fault("trust_from", "trust_from and authserv_id", "leave trust_from out");
+        }
+        faults
+    }
+
+    fn transport(&self) -> Result<Arc<dyn Transport>, Fault> {
+        let server = |name: &str, url: &Option<String>, protocol, ports| {
+            let key = format!("{SECTION}.{name}_url");
+            url.as_deref().map(|url| mail_server(&key, url, protocol, ports)).transpose()
+        };
+        let password = exposed("channels.email.password_file", &self.password, &self.password_file)?;
+        let vouching = match (&self.authserv_id, self.trust_from) {
+            (Some(name), _) => Vouching::Server(name.clone()),
+            (None, true) => Vouching::From,
+            (None, false) => Vouching::Nobody,
+        };
+        Ok(Arc::new(Email {
+            imap: server("imap", &self.imap_url, "imap", [993, 143])?,
+            smtp: server("smtp", &self.smtp_url, "smtp", [465, 587])?,
+            login: self.username.clone().map(|user| (user, password.unwrap_or_default())),
+            address: self.address.clone().unwrap_or_default(),
+            mailbox: self.mailbox.clone(),
+            ca_file: address::authorities("channels.email.ca_file", self.ca_file.as_deref())?,
+            vouching,
+        }))
+    }
+}
+
+/// A mail server of a protocol and its two usual ports, with TLS from the first byte and without. The bare scheme is plain on
+/// this machine; elsewhere SMTP begins TLS by itself, as a submission does, and IMAP must say so.
+pub(super) fn mail_server(
+    key: &str,
+    text: &str,
+    protocol: &'static str,
+    [tls, other]: [u16; 2],
+) -> Result<MailServer, Fault> {
+    let (private, started) = (format!("{protocol}s"), format!("{protocol}+starttls"));
+    let schemes = [(private.as_str(), tls), (started.as_str(), other), (protocol, other)];
+    let (scheme, host, port, is_here) = address::server(key, text, &schemes)?;
+    let security = match scheme {
+        _ if scheme == private => Security::Tls,
+        _ if scheme == protocol && is_here => Security::Plain,
+        "imap" => {
+            let found = format!("{key} leads to {host} without TLS");
+            let fix = "write imaps:// or imap+starttls://; plain imap:// is for this machine alone";
+            return Err(Fault::new(key, found, fix));
+        }
+        _ => Security::StartTls,
+    };
+    Ok(MailServer { host, port, security })
+}
 
 /// One server.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,18 @@
-//! The language model, if there is one.
+//! The keys of the language model.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::{Fault, Secret, Shape, Span, secret};
-use maxim_config::section;
+use maxim_bus::mode::MoneyLimits;
+use maxim_config::{Fault, Secret, Shape, Span, secret, section};
+use maxim_language::{Budget, Price, TokenCounter, Tokenizer};
+
+use super::{CALLS_MAX, CallQueue, ModelServer, Role, Roles};
+use crate::http_client::Roots;
 
 section! {
     /// The language model, if there is one. Any server with the OpenAI-compatible interface.
-    Llm = "llm" {
+    LlmKeys = "llm" {
         /// Where the server is, with its version path; not set is no model: the agent acts by habit.
         base_url: Option<String> = "", "", Shape::Url;
         /// The model's name as the server knows it.
@@ -72,12 +77,73 @@ section! {
     }
 }
 
-impl Llm {
+impl LlmKeys {
+    pub const fn money_limits(&self) -> MoneyLimits {
+        let (per_hour, per_day, per_session) = (self.money_per_hour, self.money_per_day, self.money_per_session);
+        MoneyLimits { per_hour, per_day, per_session }
+    }
+
+    /// What calls of models may cost.
+    pub const fn budget(&self) -> Budget {
+        let Self { tokens_per_hour, tokens_per_day, tokens_per_session, .. } = *self;
+        Budget { tokens_per_hour, tokens_per_day, tokens_per_session, money: self.money_limits() }
+    }
+
+    /// The model of each purpose with its price. A purpose without a model of its own has the model and the price of
+    /// deliberation.
+    pub fn roles(&self) -> Roles {
+        let model = self.model.clone().unwrap_or_default();
+        let deliberate = Role { model, price: Price { prompt: self.price_prompt, reply: self.price_reply } };
+        let role = |model: &Option<String>, prompt, reply| match model {
+            Some(model) => Role { model: model.clone(), price: Price { prompt, reply } },
+            None => deliberate.clone(),
+        };
+        Roles {
+            review: role(&self.review_model, self.review_price_prompt, self.review_price_reply),
+            act: role(&self.act_model, self.act_price_prompt, self.act_price_reply),
+            deliberate,
+        }
+    }
+
     /// The key for the server, read from its file if need be.
     ///
     /// # Errors
     /// The file can't be read or doesn't hold one line.
     pub fn key(&self) -> Result<Option<Secret>, Fault> {
         secret::resolve("llm.api_key_file", self.api_key.as_ref(), self.api_key_file.as_deref())
+    }
+
+    /// The server that is asked; none where no server or no model is named.
+    ///
+    /// # Errors
+    /// A file that the keys name can't be read.
+    pub fn server(&self) -> Result<Option<ModelServer>, Fault> {
+        let (Some(base_url), Some(_)) = (&self.base_url, &self.model) else { return Ok(None) };
+        let key = self.key()?;
+        Ok(Some(ModelServer {
+            format: Arc::default(),
+            base_url: base_url.clone(),
+            roles: Box::new(self.roles()),
+            api_key: key.map(|key| key.expose().to_owned()).unwrap_or_default(),
+            roots: Roots::of(base_url, self.ca_file.as_deref()).map_err(|error| {
+                let fix = "name a file with the authority's certificate in PEM form";
+                Fault::new("llm.ca_file", error.to_string(), fix)
+            })?,
+            stream: self.stream,
+            timeout: self.timeout.get(),
+            calls: CallQueue::new((self.concurrency as usize).min(CALLS_MAX)),
+        }))
+    }
+
+    /// Counts by the model's own tokenizer where its file is named; else it estimates.
+    ///
+    /// # Errors
+    /// The file is no tokenizer.
+    pub fn token_counter(&self) -> Result<TokenCounter, Fault> {
+        let Some(file) = &self.tokenizer_file else { return Ok(TokenCounter::Estimated) };
+        let tokenizer = Tokenizer::open(file).map_err(|error| {
+            Fault::new("llm.tokenizer_file", error.to_string(), "name another file, or leave the key out")
+        })?;
+        Ok(TokenCounter::Model(Arc::new(tokenizer)))
     }
 }

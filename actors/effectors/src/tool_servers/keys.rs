@@ -1,33 +1,26 @@
-//! Tool servers: programs and addresses that speak the Model Context Protocol.
+//! The keys of the tool servers.
 //!
-//! Each has a section of its own, `[mcp.NAME]`, with the keys of [`ToolServer`]. The name is the person's choice and
+//! Each server has a section of its own, `[mcp.NAME]`, with the keys of [`ServerKeys`]. The name is the person's choice and
 //! begins the names of its tools.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{Fault, Field, Mode, Secret, Section, Settings, Shape, Span, secret};
-use maxim_config::{choice, section};
+use maxim_bus::mode::Mode;
+use maxim_config::{Fault, Field, Secret, Shape, Span, secret, section};
+use maxim_tools::EffectClass;
+
+use super::{HttpPlan, ListFolder, ProgramPlan, Reach, ServerPlan, Terms, ToolList, ToolServers};
+use crate::http_client::Roots;
 
 /// The first part of these keys.
 pub const MCP: &str = "mcp";
 
-choice! {
-    /// What a tool leaves behind.
-    Effect {
-        /// Nothing.
-        ReadOnly = "read_only",
-        /// Something that a person can put right.
-        Reversible = "reversible",
-        /// Something that can't be taken back.
-        Irreversible = "irreversible",
-    }
-}
-
 section! {
     /// A server of tools that speaks the Model Context Protocol, by the name that you give it. Its tools are called NAME_TOOL,
     /// pass the same gate as all others, and are asked about unless you say here that they only read.
-    ToolServer = "mcp.NAME" {
+    ServerKeys = "mcp.NAME" {
         /// A program with its arguments, which runs contained and is spoken to by its standard input and output. Either this
         /// or url.
         command: Vec<String> = "", "", Shape::Texts { required: false };
@@ -49,7 +42,7 @@ section! {
         ca_file: Option<PathBuf> = "", "", Shape::Path;
         /// What its tools leave behind where the lists below say nothing. What the server says of its tools can only make
         /// this stricter.
-        effect: Effect = "irreversible", "", Shape::Choice(Effect::WORDS);
+        effect: EffectClass = "irreversible", "", Shape::Choice(EffectClass::WORDS);
         /// Tools that only read, by the server's own names. These are not asked about.
         read_only: Vec<String> = "", "", Shape::Texts { required: false };
         /// Tools whose effect a person can put right.
@@ -69,9 +62,6 @@ section! {
     }
 }
 
-/// The keys of every tool server.
-pub const TOOL_SERVER: Section = ToolServer::SECTION;
-
 /// Names begin the names of tools, so they follow the same rule, and are short.
 const LONGEST_NAME: usize = 24;
 
@@ -88,11 +78,11 @@ pub fn is_server_name(name: &str) -> bool {
 /// The fields of one server.
 pub fn fields_of(server: &str) -> impl Iterator<Item = Field> {
     let section = format!("{MCP}.{server}");
-    TOOL_SERVER.fields.iter().map(move |field| Field { section: Cow::Owned(section.clone()), ..field.clone() })
+    ServerKeys::SECTION.fields.iter().map(move |field| Field { section: Cow::Owned(section.clone()), ..field.clone() })
 }
 
 /// The field of a key such as `mcp.files.command`.
-pub(super) fn find(key: &str) -> Option<Field> {
+pub fn find(key: &str) -> Option<Field> {
     let (server, name) = key.strip_prefix("mcp.")?.split_once('.')?;
     if server != "NAME" && !is_server_name(server) {
         return None;
@@ -100,20 +90,10 @@ pub(super) fn find(key: &str) -> Option<Field> {
     fields_of(server).find(|field| field.name == name)
 }
 
-impl ToolServer {
-    /// The bearer token, read from its file if need be.
-    ///
-    /// # Errors
-    /// The file can't be read or doesn't hold one line.
-    pub fn bearer(&self, name: &str) -> Result<Option<Secret>, Fault> {
-        secret::resolve(&format!("{MCP}.{name}.token_file"), self.token.as_ref(), self.token_file.as_deref())
-    }
-}
-
-/// What no single value of a server shows.
-pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
+/// Faults that no single value of a server shows.
+pub fn contradictions(servers: &BTreeMap<String, ServerKeys>) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for (name, server) in &settings.mcp {
+    for (name, server) in servers {
         let mut fault = |key: &str, found: String, fix: &str| {
             faults.push(Fault::new(format!("{MCP}.{name}.{key}"), found, fix));
         };
@@ -141,53 +121,77 @@ pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::fixtures::loaded;
+/// The plans of all that are configured.
+///
+/// # Errors
+/// A secret or a certificate can't be read.
+pub fn plans(servers: &BTreeMap<String, ServerKeys>) -> Result<Vec<ServerPlan>, Fault> {
+    servers.iter().map(|(name, server)| plan(name, server)).collect()
+}
 
-    fn faults(toml: &str) -> String {
-        loaded(toml, &[]).expect_err("refused").to_string()
-    }
+/// The servers of a recorded life, with what they offered then. Nobody can be reached by them.
+pub fn recorded(servers: &BTreeMap<String, ServerKeys>, lists: &[ToolList]) -> ToolServers {
+    let plans = servers.iter().map(|(name, server)| ServerPlan {
+        name: name.clone(),
+        reach: Reach::Program(ProgramPlan::default()),
+        terms: terms(server),
+        deadline: server.deadline.get(),
+    });
+    ToolServers::new(plans.collect(), lists, ListFolder::default())
+}
 
-    #[test]
-    fn a_server_has_its_own_section_with_defaults_and_layers() {
-        let toml =
-            "[mcp.files]\ncommand = [\"serve\", \"/srv\"]\nread = [\"/srv\"]\n[mcp.web]\nurl = \"http://h:1/mcp\"\n";
-        let loaded = loaded(toml, &[("MAXIM__MCP__WEB__TOKEN", "t0p"), ("MAXIM__MCP__FILES__DEADLINE", "5s")]);
-        let loaded = loaded.expect("loads");
-        let servers = &loaded.settings.mcp;
-        assert_eq!(servers.keys().collect::<Vec<_>>(), ["files", "web"]);
-        assert_eq!(servers["files"].command, ["serve", "/srv"]);
-        assert_eq!((servers["files"].effect, servers["files"].required_mode), (Effect::Irreversible, Mode::Active));
-        assert_eq!(servers["web"].bearer("web").expect("no file").expect("set").expose(), "t0p");
-        let deadline = &loaded.explain("mcp.files.deadline")[0];
-        assert_eq!((deadline.shown.as_str(), deadline.layer.as_str()), ("\"5s\"", "MAXIM__MCP__FILES__DEADLINE"));
-        assert_eq!(loaded.explain("mcp.web").len(), TOOL_SERVER.fields.len());
-        assert_eq!(loaded.explain("mcp").len(), 2 * TOOL_SERVER.fields.len());
-        let shown = loaded.to_toml();
-        assert!(shown.contains("[mcp.files]") && shown.contains("command = [\"serve\", \"/srv\"]"), "{shown}");
-        assert!(!shown.contains("t0p") && !format!("{loaded:?}").contains("t0p"));
-    }
+/// The plan of one, with what it needs from this machine.
+///
+/// # Errors
+/// As [`plans`].
+fn plan(name: &str, server: &ServerKeys) -> Result<ServerPlan, Fault> {
+    let reach = match &server.url {
+        Some(url) => Reach::Http(HttpPlan {
+            url: url.clone(),
+            token: token(name, server)?,
+            roots: Roots::of(url, server.ca_file.as_deref()).map_err(|error| {
+                let fix = "name a file with the authority's certificate in PEM form";
+                Fault::new(format!("mcp.{name}.ca_file"), error.to_string(), fix)
+            })?,
+        }),
+        None => Reach::Program(ProgramPlan {
+            command: server.command.clone(),
+            // One that isn't set here isn't set there either.
+            environment: server.env.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect(),
+            readable: server.read.iter().map(PathBuf::from).collect(),
+            writable: server.write.iter().map(PathBuf::from).collect(),
+            network: server.network,
+        }),
+    };
+    Ok(ServerPlan { name: name.to_owned(), reach, terms: terms(server), deadline: server.deadline.get() })
+}
 
-    #[test]
-    fn without_servers_the_keys_are_explained_all_the_same() {
-        let loaded = loaded("", &[]).expect("loads");
-        assert!(loaded.settings.mcp.is_empty());
-        assert_eq!(loaded.explain("mcp").len(), TOOL_SERVER.fields.len());
-        assert_eq!(loaded.explain("mcp.NAME.effect")[0].default, "irreversible");
+/// What its tools are taken for. Of two lists that name a tool the stricter one holds.
+fn terms(server: &ServerKeys) -> Terms {
+    let mut effects = BTreeMap::new();
+    for (list, effect) in [
+        (&server.read_only, EffectClass::ReadOnly),
+        (&server.reversible, EffectClass::Reversible),
+        (&server.irreversible, EffectClass::Irreversible),
+    ] {
+        effects.extend(list.iter().map(|tool| (tool.clone(), effect)));
     }
+    let mut modes = BTreeMap::new();
+    for (list, mode) in [(&server.passive, Mode::Passive), (&server.singularity, Mode::Singularity)] {
+        modes.extend(list.iter().map(|tool| (tool.clone(), mode)));
+    }
+    Terms {
+        effect: Some(server.effect),
+        effects,
+        required_mode: Some(server.required_mode),
+        modes,
+        disabled: server.disabled.iter().cloned().collect(),
+    }
+}
 
-    #[test]
-    fn what_is_wrong_is_told_with_the_key_and_the_fix() {
-        assert!(faults("[mcp.files]\nread = [\"/srv\"]").contains("neither a command nor a url"));
-        assert!(faults("[mcp.f]\ncommand = [\"x\"]\nurl = \"http://h:1\"").contains("leave one of them out"));
-        assert!(faults("[mcp.f]\ncommand = [\"x\"]\nread = [\"srv\"]").contains("give it from / on"));
-        assert!(faults("[mcp.f]\nurl = \"http://h:1\"\nnetwork = true").contains("mean nothing"));
-        assert!(faults("[mcp.f]\ncommand = [\"x\"]\neffekt = \"x\"").contains("did you mean mcp.f.effect?"));
-        assert!(faults("[mcp.f]\ncommand = [\"x\"]\neffect = \"x\"").contains("is not one of read_only"));
-        assert!(faults("[mcp.Big-Name]\ncommand = [\"x\"]").contains("lower-case letters"));
-        assert!(faults("[mcp]\ncommand = [\"x\"]").contains("[mcp.NAME]"));
-        assert!(faults("[mcp.f]\nurl = \"http://h:1\"\ntoken = \"t0p\"").contains("secret in a configuration file"));
-    }
+/// The bearer token, out of its key or else of its file.
+fn token(name: &str, server: &ServerKeys) -> Result<Option<String>, Fault> {
+    let key = format!("{MCP}.{name}.token_file");
+    let token = secret::resolve(&key, server.token.as_ref(), server.token_file.as_deref())?;
+    Ok(token.map(|token| token.expose().to_owned()))
 }
