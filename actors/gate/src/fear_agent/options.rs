@@ -3,7 +3,8 @@
 //! A table is words separated by spaces: `o,output=W k,key=V f,force`. The names of one option are joined by commas.
 //! After `=` stands the role of its value: `V` text, `R` a file that is read, `W` a file or folder that is written, `X`
 //! a command line that is run, `U` a URL, `P` the file of a pattern or program, `L` a file of code or settings that
-//! run, `l` the same if it is a path, `T` a file or a command after `|`, `C` a file unless it holds `=`. Other letters
+//! run, `l` the same if it is a path, `T` a file or a command after `|`, `C` a file unless it holds `=`, `M` a module to which
+//! all that follows belongs. Other letters
 //! are for the program's own judge. Two letters are two values. Without `=` the option takes no value. A table that
 //! starts with `!` has long names after a single dash (`-name x`), as in find, gcc and terraform. A table that starts
 //! with `^` ends options at the first operand, as wrappers do.
@@ -123,6 +124,11 @@ pub(super) fn parse_with(table: &str, added: &str, args: &[String]) -> Parsed {
             break;
         } else {
             parsed.operands.push(arg.clone());
+        }
+        // What follows a module is the module's own.
+        if parsed.options.last().is_some_and(|(_, _, role)| *role == 'M') {
+            parsed.operands.extend(args[at.min(args.len())..].iter().cloned());
+            break;
         }
     }
     parsed

@@ -33,7 +33,7 @@ const ACTS: &[(Act, &str)] = &[
         Act::Evaluate,
         "runInNewContext eval compile __import__ import_module loads pickle.load yaml.load Function loadstring \
         instance_eval create_function ctypes unserialize Marshal.load __subclasses__ __builtins__ __globals__ \
-        setattr dlopen CDLL runpy vm",
+        setattr dlopen CDLL runpy vm breakpoint timeit",
     ),
     (
         Act::Delete,
@@ -74,8 +74,8 @@ const ACTS: &[(Act, &str)] = &[
 /// Modules whose use can't reach anything outside the program.
 const PURE_MODULES: &str = "math cmath random statistics decimal fractions numbers datetime time calendar zoneinfo re string textwrap \
     unicodedata difflib json csv collections itertools functools operator heapq bisect copy enum dataclasses \
-    typing abc hashlib hmac base64 binascii struct pprint uuid secrets numpy np pandas sympy scipy array \
-    contextlib io html colorsys graphlib __future__ types warnings traceback timeit util assert path url \
+    typing abc hashlib hmac base64 binascii struct pprint uuid secrets numpy np pandas scipy array \
+    contextlib io html colorsys graphlib __future__ types warnings traceback util assert path url \
     querystring strict List POSIX set bigdecimal date prime matrix sys typing_extensions platform locale \
     collections.abc os.path perf_hooks buffer punycode string_decoder";
 

@@ -3,8 +3,11 @@
 //! never passes unasked.
 
 mod acts;
+mod lexer;
+mod plain;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use self::acts::{Act, act_of, is_pure};
 use super::content;
@@ -13,6 +16,8 @@ use super::paths::{Kind, Zone};
 use super::reading::Text;
 use super::shell::{Stream, Walker};
 use super::verdict::rules;
+
+pub(super) use plain::{is_acting_module, module, only_computes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
@@ -35,13 +40,22 @@ enum Token {
 
 /// Judges a program text. Pure computing passes; anything that acts is at least asked about.
 pub(super) fn judge(walker: &mut Walker, language: Language, source: &str) {
+    judge_with(walker, language, source, &BTreeSet::new());
+}
+
+/// The same for a program for which names were imported from modules that aren't judged here.
+pub(super) fn judge_with(walker: &mut Walker, language: Language, source: &str, imported: &BTreeSet<String>) {
     for computed in walker.computed_text("the code", source) {
-        judge(walker, language, &computed);
+        judge_with(walker, language, &computed, imported);
     }
     let tokens = tokens(source, language);
     let variables = literals(&tokens);
     let mut acts: Vec<Act> = Vec::new();
-    let mut impure = imports_others(&tokens, language) || (language == Language::Other && !computes(&tokens));
+    let mut impure = imports_others(&tokens, language)
+        || match language {
+            Language::Other => !computes(&tokens) || may_hide(source),
+            _ => !only_computes(language, source, imported),
+        };
     for (at, token) in tokens.iter().enumerate() {
         let name = match token {
             Token::Quoted(command) if language != Language::JavaScript => {
@@ -127,6 +141,25 @@ fn computes(tokens: &[Token]) -> bool {
             Token::Quoted(_) => false,
             Token::Sign(_) => true,
         })
+}
+
+/// Whether a sign may mean something else in one of the languages without close reading: `#` may be an operator, and a
+/// single quote may be no quote, so that what looks like a remark or a text is code.
+fn may_hide(source: &str) -> bool {
+    let single = source.split('\'').skip(1).step_by(2);
+    source.contains('#')
+        || source.contains("/*")
+        || source.contains("//")
+        || single.into_iter().any(|text| text.contains(['(', ';', '"', '\n', '\\']))
+}
+
+/// Whether Python itself has a module of this name.
+fn is_python_module(name: &str) -> bool {
+    static MODULES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+        let lines = include_str!("../reading/python_modules.txt").lines().filter(|line| !line.starts_with('#'));
+        lines.flat_map(str::split_ascii_whitespace).collect()
+    });
+    MODULES.contains(name)
 }
 
 /// Names that matter only if they are used in a certain way.

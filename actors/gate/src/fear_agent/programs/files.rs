@@ -412,7 +412,7 @@ fn patch(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
 fn rename(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let mut operands = call.args.iter().filter(|arg| !arg.starts_with('-'));
     if let Some(code) = operands.next() {
-        super::interpreters::perl_text(walker, code);
+        super::scripts::rename(walker, code);
     }
     for path in operands.filter(|path| path.contains('/')) {
         walker.write(path);

@@ -8,7 +8,10 @@ use super::super::reading::{self, Text};
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::{Rule, rules};
 use super::Role::{Asks, Custom, Inert, Reads};
-use super::{Parsed, Program, program, read_all};
+use super::{Parsed, Program, program, python_module, read_all, scripts};
+
+/// Interpreters of languages that aren't read closely.
+const OTHERS: &str = "php lua luajit tclsh julia Rscript groovy scala jrunscript jjs osascript ghc runghc gforth swipl guile racket sbcl clisp erl iex octave R nasl yap expect wish kotlin clojure janet newlisp genie";
 
 pub(super) const PROGRAMS: &[Program] = &[
     program(
@@ -18,21 +21,17 @@ pub(super) const PROGRAMS: &[Program] = &[
     ),
     program(
         "python pypy ipython bpython jython micropython python3 python2",
-        "^c=S m=V W=V X=V u B E I O s S x v q i",
+        "^c=S m=M W=V X=V u B E I O s S x v q i",
         Custom(interpreter),
     ),
     program(
         "node nodejs deno bun ts-node tsx qjs d8 rhino js",
-        "^e,eval=S p,print=S r,require=R c,check i input-type=V loader=R import=R",
+        "^e,eval=S p,print=S r,require=R c,check i,interactive input-type=V loader=R import=R",
         Custom(interpreter),
     ),
-    program("perl raku", "^e,E=S M=V m=V I=V F=V n p i l a 0 w W s T t u U c v V", Custom(interpreter)),
+    program("perl raku", "^e,E=S M=V m=V I=V F=V n p i l a 0 w W s T t u U c v V d", Custom(interpreter)),
     program("ruby jruby irb crystal elixir", "^e=S r=V I=V F=V K=V E=V n p i l a 0 w W s T c v", Custom(interpreter)),
-    program(
-        "php lua luajit tclsh julia Rscript groovy scala jrunscript jjs osascript ghc runghc gforth swipl guile racket sbcl clisp erl iex octave R nasl yap expect wish kotlin clojure janet newlisp genie",
-        "^e,eval=S r,run=S l=V d=V f=R B=S R=S E=S c=S g=V",
-        Custom(interpreter),
-    ),
+    program(OTHERS, "^e,eval=S r,run=S l=V d=V f=R B=S R=S E=S c=S g=V", Custom(interpreter)),
     program(
         "gcc cc g++ c++ clang clang++ tcc icc ifort gfortran gnat rustc javac kotlinc scalac fpc dmd ldc2 gdc swiftc nasm yasm as ld ld.gold ld.lld ar ranlib strip objcopy cpp nvcc mcs csc cl protoc flex bison lex yacc gperf swig \
         dot neato circo fdp",
@@ -124,7 +123,7 @@ fn language(name: &str) -> Language {
     match name {
         n if n.contains("py") => Language::Python,
         "node" | "nodejs" | "deno" | "bun" | "ts-node" | "tsx" | "qjs" | "d8" | "rhino" | "js" => Language::JavaScript,
-        "perl" | "raku" => Language::Perl,
+        "perl" => Language::Perl,
         "ruby" | "jruby" | "irb" => Language::Ruby,
         _ => Language::Other,
     }
@@ -143,17 +142,26 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         }
         return Stream::unknown();
     }
-    if language == Language::Perl {
-        perl_modules(walker, parsed);
+    if reads_more(call, parsed) {
+        walker.findings.ask(rules::RUN_CODE, format!("{} would run what it reads besides its program", call.name));
+        code_stream(walker, language, &call.stdin);
     }
-    // `perl -ne` and `ruby -ne` are filters: their code works on text unless it says otherwise.
-    let filters = matches!(language, Language::Perl | Language::Ruby) && parsed.has(&["n", "p"]);
+    let imported = scripts::imported(walker, language, parsed);
+    let is_filter = matches!(language, Language::Perl | Language::Ruby) && parsed.has(&["n", "p"]);
     for source in &sources {
-        if filters { filter_code(walker, language, source) } else { code::judge(walker, language, source) }
+        if is_filter {
+            scripts::filter(walker, language, source, &imported);
+        } else {
+            if call.name == "ipython" {
+                scripts::ipython(walker, source);
+            }
+            code::judge_with(walker, language, source, &imported);
+        }
     }
     if language == Language::Perl && !sources.is_empty() {
-        parsed.operands.iter().for_each(|operand| two_argument_open(walker, operand));
+        parsed.operands.iter().for_each(|operand| scripts::two_argument_open(walker, operand));
     }
+    let filters = is_filter;
     if filters && !sources.is_empty() {
         for path in &parsed.operands {
             walker.read(path, By::Shell);
@@ -165,8 +173,8 @@ fn interpreter(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if !sources.is_empty() {
         return Stream::unknown();
     }
-    if let Some(module) = parsed.value(&["m"]) {
-        return python_module(walker, call, parsed, module);
+    if let Some((_, Some(module), _)) = parsed.options.iter().find(|(_, _, role)| *role == 'M') {
+        return python_module::judge(walker, call, parsed, module);
     }
     match parsed.operands.first().map(String::as_str) {
         Some("eval") if call.name == "deno" => {
@@ -218,127 +226,27 @@ pub(in super::super) fn checked_only(call: &Call) -> Option<Vec<String>> {
         .then(|| files.to_vec())
 }
 
-fn code_stream(walker: &mut Walker, language: Language, stream: &Stream) {
+/// Whether it reads a program from its standard input besides the one that it is given: `node -i -e`, `perl -d -e`,
+/// `python -i -m`, `python -m code`.
+pub(in super::super) fn reads_more(call: &Call, parsed: &Parsed) -> bool {
+    let has_program = parsed.options.iter().any(|(_, value, role)| matches!(role, 'S' | 'M') && value.is_some());
+    let talks: &[&str] = match language(&call.name) {
+        Language::Python => &["i"],
+        Language::JavaScript => &["i", "interactive"],
+        Language::Perl => &["d"],
+        Language::Ruby => &[],
+        Language::Other => &["i", "interactive", "a", "persist"],
+    };
+    let is_known = language(&call.name) != Language::Other || OTHERS.split(' ').any(|name| name == call.name);
+    has_program && is_known && parsed.has(talks)
+}
+
+pub(super) fn code_stream(walker: &mut Walker, language: Language, stream: &Stream) {
     origin(walker, stream);
     match &stream.text {
         Some(text) => code::judge(walker, language, text),
         None => walker.findings.ask(rules::RUN_CODE, "an interpreter runs what it reads"),
     }
-}
-
-/// `-MModule` is put into the program as it is, so text after the name is code.
-fn perl_modules(walker: &mut Walker, parsed: &Parsed) {
-    for module in parsed.values(&["M", "m"]) {
-        let is_name =
-            module.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '=' | ',' | '-' | '.'));
-        if !is_name {
-            walker.findings.ask(rules::RUN_CODE, "perl would run what stands behind the name of a module");
-            code::judge(walker, Language::Perl, module);
-        }
-    }
-}
-
-/// `<>` opens its arguments as the shell would: `cmd |` runs, `> file` writes.
-fn two_argument_open(walker: &mut Walker, operand: &str) {
-    let operand = operand.trim();
-    if operand.starts_with('|') || operand.ends_with('|') {
-        walker.findings.ask(rules::RUN_CODE, "perl would run the command that a file's name is");
-        let source = operand.trim_matches(['|', ' ']).to_owned();
-        walker.apart(|walker| walker.script(&source, &Stream::unknown()));
-    } else if let Some(path) = operand.strip_prefix(['>', '+']) {
-        walker.write(path.trim_start_matches(['>', '<', ' ']));
-    } else if let Some(path) = operand.strip_prefix('<') {
-        walker.read(path.trim_start(), By::Shell);
-    }
-}
-
-fn filter_code(walker: &mut Walker, language: Language, source: &str) {
-    for computed in walker.computed_text("the filter", source) {
-        filter_code(walker, language, &computed);
-    }
-    const ACTS: &[&str] = &[
-        "system",
-        "exec",
-        "open",
-        "unlink",
-        "qx",
-        "require",
-        "eval",
-        "fork",
-        "socket",
-        "kill",
-        "rename",
-        "mkdir",
-        "rmdir",
-        "IO",
-        "File",
-        "popen",
-        "spawn",
-        "chmod",
-        "symlink",
-        "syscall",
-        "`",
-        "ARGV",
-        "sysopen",
-        "opendir",
-        "readpipe",
-        "glob",
-        "readlink",
-        "link",
-        "truncate",
-        "utime",
-        "chown",
-        "syswrite",
-        "dbmopen",
-        "CORE",
-        "UNIVERSAL",
-        "AUTOLOAD",
-    ];
-    let words: Vec<&str> = source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '`').collect();
-    let evaluates = source.rsplit(['/', '}', '|', '#', '!', ',']).next().is_some_and(|flags| flags.contains("ee"));
-    // `do "file"` runs it, `do { … }` doesn't.
-    let runs_file = source.match_indices("do").any(|(at, _)| {
-        let is_word = !source[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        is_word && source[at + 2..].trim_start().starts_with(['"', '\'', '$', '(', '@', '<'])
-    });
-    if evaluates || runs_file || source.contains('`') || words.iter().any(|word| ACTS.contains(word)) {
-        code::judge(walker, language, source);
-        walker.findings.ask(rules::RUN_CODE, "the filter's code does more than work on text");
-        super::named_places::judge_text(walker, source);
-    }
-}
-
-/// The expression of `rename`.
-pub(super) fn perl_text(walker: &mut Walker, source: &str) {
-    filter_code(walker, Language::Perl, source);
-}
-
-fn python_module(walker: &mut Walker, call: &Call, parsed: &Parsed, module: &str) -> Stream {
-    match module {
-        "json.tool" | "this" | "calendar" | "base64" | "tokenize" | "ast" | "dis" | "pyclbr" | "site" | "platform"
-        | "sysconfig" | "gzip" | "py_compile" | "compileall" | "tabnanny" => {
-            for path in &parsed.operands {
-                walker.read(path, By::Shell);
-            }
-        }
-        "zipfile" | "tarfile"
-            if call.args.iter().any(|arg| matches!(arg.as_str(), "-l" | "--list" | "-t" | "--test")) =>
-        {
-            for path in &parsed.operands {
-                walker.read(path, By::Shell);
-            }
-        }
-        "http.server" | "SimpleHTTPServer" => {
-            walker.findings.ask(rules::SERVE, "the folder would be served to the network")
-        }
-        _ if super::find(module).is_some() => {
-            let mut words = vec![module.to_owned()];
-            words.extend(parsed.operands.iter().cloned());
-            return walker.words(words, call.stdin.clone());
-        }
-        _ => walker.findings.ask(rules::RUN_CODE, format!("runs the module {module}")),
-    }
-    Stream::unknown()
 }
 
 fn compiler(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {

@@ -13,6 +13,8 @@ mod git_files;
 mod interpreters;
 mod named_places;
 mod network;
+mod python_module;
+mod scripts;
 mod sed;
 mod split_string;
 mod stores;
@@ -22,7 +24,7 @@ mod vcs;
 mod wrappers;
 
 pub(super) use environment::{judge_environment, judge_own_environment};
-pub(super) use interpreters::checked_only;
+pub(super) use interpreters::{checked_only, reads_more};
 
 use super::computed;
 use super::effects::By;

@@ -1,5 +1,6 @@
 //! What a read-only program would run from the folder that it works in, by a table.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use maxim_bus::signals::program_files::ProgramFile;
@@ -95,8 +96,8 @@ fn judge_found(walker: &mut Walker, call: &Call, judged: &'static str, files: &[
             }
             _ => {
                 let language = if kind == "ruby" { Language::Ruby } else { Language::JavaScript };
-                let text = without_packages(text);
-                if acts(walker, language, &text) {
+                let (text, imported) = without_packages(text);
+                if acts(walker, language, &text, &imported) {
                     ask(walker, format!("{name} would run {}, which does more than set something", file.path));
                 }
             }
@@ -177,8 +178,9 @@ fn sets(text: &str, key: &str, only_paths: bool) -> bool {
     })
 }
 
-/// Removes imports of installed packages, which every configuration has. Imports of project files stay.
-fn without_packages(text: &str) -> String {
+/// Removes imports of installed packages, which every configuration has, and lists the names that they declare. Imports of
+/// project files and of modules that act stay.
+fn without_packages(text: &str) -> (String, BTreeSet<String>) {
     let is_package = |line: &&str| {
         let is_import =
             ["import ", "const ", "let ", "var ", "source ", "gem ", "gemspec", "export default ", "module.exports"]
@@ -188,22 +190,33 @@ fn without_packages(text: &str) -> String {
         let is_local = ["\"./", "'./", "\"../", "'../", "\"/", "'/", "child_process", "node:", "\"fs\"", "'fs'"]
             .iter()
             .any(|word| line.contains(word));
-        is_import && imports && !is_local
+        let module = line.rsplit(['"', '\'']).nth(1).unwrap_or_default();
+        is_import && imports && !is_local && !code::is_acting_module(module)
     };
-    text.lines().filter(|line| !is_package(line)).collect::<Vec<_>>().join("\n")
+    let (packages, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(is_package);
+    let declared = packages.iter().filter_map(|line| {
+        let line = line.trim_start();
+        match line.strip_prefix("import ") {
+            Some(rest) => rest.split(" from ").next(),
+            None => line.split_once('=').map(|(before, _)| before),
+        }
+    });
+    let names = declared.flat_map(|names| names.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)));
+    let names = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    (rest.join("\n"), names)
 }
 
 /// Whether the code does more than compute, by the law for code on a command line.
-fn acts(walker: &mut Walker, language: Language, text: &str) -> bool {
+fn acts(walker: &mut Walker, language: Language, text: &str, imported: &BTreeSet<String>) -> bool {
     let mut findings = Findings::new(walker.setting.mode);
     let verdict = {
         let mut inner = Walker::new(walker.setting, &mut findings);
         inner.cwd.clone_from(&walker.cwd);
-        code::judge(&mut inner, language, text);
+        code::judge_with(&mut inner, language, text, imported);
         findings.verdict()
     };
     if verdict == Verdict::Block {
-        code::judge(walker, language, text);
+        code::judge_with(walker, language, text, imported);
     }
     verdict > Verdict::Allow
 }

@@ -7,8 +7,9 @@ use super::super::code::{self, Language};
 use super::super::effects::By;
 use super::super::options::Parsed;
 use super::super::paths::UNKNOWN;
-use super::super::programs::checked_only;
+use super::super::programs::{checked_only, reads_more};
 use super::super::shell::{Call, Stream, Walker};
+use super::super::tables;
 use super::super::verdict::rules;
 use super::{Text, beside, git, makefile};
 
@@ -66,8 +67,9 @@ fn rows(table: &'static str) -> Vec<Row> {
 
 /// The call with the text of its standard input, if that is a file with instructions.
 pub(in super::super) fn with_stdin(walker: &mut Walker, mut call: Call, parsed: &Parsed) -> Call {
-    let is_inline = has_inline(parsed) || parsed.options.iter().any(|(_, _, role)| *role == 'Q');
-    let is_free = parsed.operands.first().is_none_or(|path| is_stdin(path));
+    let reads_more = reads_more(&call, parsed) || has_interpreter(parsed);
+    let is_inline = !reads_more && (has_inline(parsed) || parsed.options.iter().any(|(_, _, role)| *role == 'Q'));
+    let is_free = reads_more || parsed.operands.first().is_none_or(|path| is_stdin(path));
     let name = call.name.clone();
     let rows = TABLE.iter().filter(|row| row.programs.contains(&name.as_str()));
     for row in rows.filter(|row| matches!(row.source, Source::StandardInput)) {
@@ -110,7 +112,15 @@ pub(in super::super) fn judge_programs(walker: &mut Walker, call: &Call, parsed:
 
 /// A program on the command line. What follows it isn't a file to run.
 fn has_inline(parsed: &Parsed) -> bool {
-    parsed.options.iter().any(|(name, value, role)| *role == 'S' && value.is_some() || (name == "m" && value.is_some()))
+    parsed.options.iter().any(|(_, value, role)| matches!(role, 'S' | 'M') && value.is_some())
+}
+
+/// `python -m code`: a module that runs what it reads.
+fn has_interpreter(parsed: &Parsed) -> bool {
+    parsed
+        .options
+        .iter()
+        .any(|(_, value, role)| *role == 'M' && value.as_deref().is_some_and(tables::is_python_interpreter))
 }
 
 /// `sh -n`, `node --check`, `ruby -c`: the syntax is checked and nothing runs.

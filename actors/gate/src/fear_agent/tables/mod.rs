@@ -3,12 +3,14 @@
 //! only mentioned), `reach.tsv` (how far a grant may reach), `walls.tsv` (what the sandbox refuses in any case). Each
 //! is read once and never changes.
 
+mod modules;
 mod options;
 mod reach;
 mod text;
 mod walls;
 mod wrappers;
 
+pub(super) use modules::{Module, is_python_interpreter, python_module};
 pub(super) use options::{asked, options_of, setting};
 pub(super) use reach::{Reach, reach};
 pub(super) use text::{Talk, talk_of, text_options};
@@ -52,6 +54,20 @@ fn rule(word: &str) -> Rule {
 #[cfg(test)]
 mod tests {
     /// A word that no rule is named by would be taken for `code`, so it must not be written.
+    #[test]
+    fn each_module_of_python_is_found() {
+        for row in super::rows(include_str!("modules.tsv")) {
+            assert_eq!(row.len(), 3, "{row:?}");
+            for name in super::names_of(row[0]) {
+                let module = super::python_module(name);
+                assert!(module.is_some(), "{row:?}");
+                if let Some(super::Module::Looks { only_with, .. }) = module {
+                    assert!(only_with.iter().all(|option| option.starts_with('-')), "{row:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn each_table_names_rules_and_effects_that_there_are() {
         let known = [

@@ -1,6 +1,7 @@
 mod computed;
 mod fixtures;
 mod grants;
+mod languages;
 mod options;
 mod own;
 mod seen_through;
@@ -33,6 +34,16 @@ fn tool(tool: &str, params: &Value) -> Judgement {
 
 fn command(source: &str) -> Judgement {
     tool("bash", &json!({ "command": source }))
+}
+
+/// Prints the verdicts of the lines of a file.
+#[test]
+fn lines_of_a_file() {
+    let Some(path) = std::env::var_os("MAXIM_LINES") else { return };
+    for line in std::fs::read_to_string(path).expect("lines").lines() {
+        let judged = command(line);
+        println!("LINE {} {} | {line} | {}", judged.verdict, judged.rule, judged.reason);
+    }
 }
 
 fn check(rows: &[(&str, Verdict)], judged: impl Fn(&str) -> Judgement) {
