@@ -54,13 +54,17 @@ struct Call {
 }
 
 impl FearCheck {
-    pub(super) fn run(self) -> Result<Exit, CliError> {
+    pub(super) fn run(self, global: &Global) -> Result<Exit, CliError> {
         let Self { input, mode, workdir } = self;
         let here = workdir.map_or_else(std::env::current_dir, std::path::absolute).map_err(|error| {
             CliError::new(Exit::Usage, format!("the working folder can't be named: {error}"), "give --workdir DIR")
         })?;
         let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-        let setting = Setting { mode, workdir: here, home, own: Arc::default() };
+        // The agent's own files, as for a daemon with this configuration.
+        let settings = global.load(Vec::new())?.settings;
+        let data = global.places().data(settings.store.data.as_deref());
+        let own = data.map(|data| global.places().own_files(&data, settings.http.token_file.as_deref(), &here));
+        let setting = Setting { mode, workdir: here, home, own: own.map(Arc::new).unwrap_or_default() };
         let programs = ProgramFiles::default();
         input.answer(|line| {
             let call: Call = lines::object_of(line)?;

@@ -44,7 +44,7 @@ enum What {
 impl FearArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let (tool, wish) = match self.what {
-            What::Check(check) => return check.run(),
+            What::Check(check) => return check.run(global),
             What::List => {
                 let told = global.client()?.get(&["v1", "fears"], &[])?.body;
                 out.answer(&told, || shown(&told, out))?;

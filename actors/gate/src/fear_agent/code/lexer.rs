@@ -641,6 +641,10 @@ impl Lexer<'_> {
                 if length == 0 { None } else { self.push(Variable(name), length + 1) }
             }
             ':' if next == Some('"') || next == Some('\'') => None,
+            ':' if next == Some(':') => {
+                self.out.push(Sign(':'));
+                self.push(Sign(':'), 2)
+            }
             ':' if next.is_some_and(is_name_start) && !self.is_in_ternary() => {
                 let name = self.name_from(self.at + 1);
                 let length = name.chars().count();

@@ -453,17 +453,22 @@ fn named_paths(walker: &mut Walker, tokens: &[Token], acts: &[Act]) {
 }
 
 fn imports_others(tokens: &[Token], language: Language) -> bool {
+    // A module that stands last counts too.
+    let tokens = [tokens, &[Token::Sign(';')]].concat();
     tokens.windows(3).any(|window| match (&window[0], &window[1], &window[2]) {
         (Token::Name(word), Token::Name(module), _)
             if word == "import" || (word == "from" && language == Language::Python) =>
         {
-            !is_pure(module) && !imported_from_pure(tokens, module)
+            !is_pure(module) && !imported_from_pure(&tokens, module)
         }
-        (Token::Name(word), Token::Name(module), _) if word == "use" && language == Language::Perl => !is_pure(module),
+        (Token::Name(word), Token::Name(module), _) if word == "use" && language == Language::Perl => {
+            !is_pure(module) && plain::module(language, module).is_none()
+        }
         (Token::Name(word), Token::Sign('('), Token::Text(module)) | (Token::Name(word), Token::Text(module), _)
             if word == "require" || word == "from" || word == "import" =>
         {
-            !is_pure(module.trim_start_matches("node:"))
+            let module = module.trim_start_matches("node:");
+            !is_pure(module) && plain::module(language, module).is_none()
         }
         _ => false,
     })
@@ -473,6 +478,6 @@ fn imports_others(tokens: &[Token], language: Language) -> bool {
 fn imported_from_pure(tokens: &[Token], name: &str) -> bool {
     tokens.windows(4).any(|window| {
         matches!((&window[0], &window[1], &window[2], &window[3]), (Token::Name(from), Token::Name(module), Token::Name(import), Token::Name(item))
-            if from == "from" && import == "import" && item == name && is_pure(module))
+            if from == "from" && import == "import" && item == name && is_pure(module) && !item.starts_with('_') && !is_python_module(item))
     })
 }

@@ -21,6 +21,8 @@ struct Table {
     members: BTreeSet<&'static str>,
     /// Names and members that are never plain.
     never: BTreeSet<&'static str>,
+    /// Names, not members, that are never plain.
+    never_names: BTreeSet<&'static str>,
     /// Names of which only these members may be used.
     roots: BTreeMap<&'static str, BTreeSet<&'static str>>,
     modules: BTreeMap<&'static str, BTreeSet<&'static str>>,
@@ -42,6 +44,7 @@ static TABLES: LazyLock<BTreeMap<&'static str, Table>> = LazyLock::new(|| {
             _ => match kind {
                 "word" => table.words.extend(names),
                 "member" => table.members.extend(names),
+                "never-name" => table.never_names.extend(names),
                 "caller" => table.callers.extend(names),
                 "module" => table.modules.extend(names.map(|name| (name, BTreeSet::new()))),
                 _ => table.never.extend(names),
@@ -71,7 +74,7 @@ pub(in super::super) fn module(language: Language, name: &str) -> Option<&'stati
 pub(in super::super) fn is_acting_module(name: &str) -> bool {
     let name = name.trim_start_matches("node:").split('/').next().unwrap_or_default();
     matches!(name, "module" | "process" | "bun")
-        || table(Language::JavaScript).is_some_and(|table| table.never.contains(name))
+        || table(Language::JavaScript).is_some_and(|table| table.never_names.contains(name))
 }
 
 /// Names that a program declares.
@@ -335,19 +338,20 @@ impl Reader<'_> {
     }
 
     fn is_plain_name(&self, at: usize, name: &str) -> bool {
-        if self.is_key(at) {
-            return true;
-        }
         let table = self.table;
+        if self.is_key(at) {
+            // `{constructor: c} = x` takes a member.
+            return !matches!(name, "constructor" | "prototype" | "__proto__");
+        }
         let behind_dot = self.before(at) == Some(&Sign('.')) && self.get(at.wrapping_sub(2)) != Some(&Sign('.'));
         if behind_dot && self.language != Language::Perl {
             return false;
         }
-        if self.is_plainly_imported(at, name) {
-            return true;
+        if let Some(is_plain) = self.as_import(at, name) {
+            return is_plain;
         }
         let is_inner = self.language == Language::Python && name.starts_with("__") && !table.words.contains(name);
-        if is_inner || table.never.contains(name) {
+        if is_inner || table.never.contains(name) || table.never_names.contains(name) {
             return false;
         }
         let is_called = matches!(self.get(at + 1), Some(Sign('(') | Template));
@@ -387,7 +391,8 @@ impl Reader<'_> {
         }
         let is_function = self.declared.functions.contains(name) && !self.declared.values.contains(name);
         let must_be_function = is_called && self.language == Language::JavaScript;
-        if self.language == Language::JavaScript && self.is_given_to_a_caller(at) && !is_function {
+        let is_whole = matches!(self.before(at), Some(Sign('(' | ','))) && self.ends_argument(at);
+        if self.language == Language::JavaScript && is_whole && !is_function && self.is_given_to_a_caller(at) {
             return false;
         }
         is_function || (self.declared.all.contains(name) && !must_be_function)
@@ -438,27 +443,36 @@ impl Reader<'_> {
         }
     }
 
-    /// `from sys import argv`: the name of a module's member.
-    fn is_plainly_imported(&self, at: usize, name: &str) -> bool {
-        if self.language != Language::Python || !self.is_within_import(at) {
-            return false;
+    /// What the place of a name in `from sys import argv` says of it; `None` if it says nothing.
+    fn as_import(&self, at: usize, name: &str) -> Option<bool> {
+        if self.language != Language::Python || matches!(name, "from" | "import" | "as") || !self.is_within_import(at) {
+            return None;
         }
-        let line =
-            self.lexemes[..at].iter().rposition(|lexeme| matches!(lexeme, Line | Sign(';'))).map_or(0, |at| at + 1);
+        let line = self.statement(at);
         match &self.lexemes[line..] {
-            [Name(from), Name(module), ..] if from == "from" && at > line + 1 => {
-                let is_member = self.table.roots.get(module.as_str()).is_some_and(|members| members.contains(name));
-                is_member && name != "path"
+            [Name(from), Name(module), ..] if from == "from" => {
+                if at == line + 1 {
+                    // The module itself is judged where it is imported.
+                    return Some(true);
+                }
+                let of_root = self.table.roots.get(module.as_str());
+                match of_root {
+                    Some(members) => Some(name != "path" && members.contains(name)),
+                    None => name.starts_with('_').then_some(false),
+                }
             }
-            _ => false,
+            _ => None,
         }
+    }
+
+    /// Where the statement of Python begins.
+    fn statement(&self, at: usize) -> usize {
+        self.lexemes[..at].iter().rposition(|lexeme| matches!(lexeme, Line | Sign(';'))).map_or(0, |at| at + 1)
     }
 
     /// Whether a name stands in an `import` statement of Python.
     fn is_within_import(&self, at: usize) -> bool {
-        let line =
-            self.lexemes[..at].iter().rposition(|lexeme| matches!(lexeme, Line | Sign(';'))).map_or(0, |at| at + 1);
-        matches!(self.get(line), Some(Name(word)) if word == "import" || word == "from")
+        matches!(self.get(self.statement(at)), Some(Name(word)) if word == "import" || word == "from")
     }
 
     fn is_plain_member(&self, at: usize, name: &str) -> bool {
@@ -491,12 +505,10 @@ impl Reader<'_> {
                 let is_deref =
                     name.len() == 1 && !name.chars().all(|c| c.is_alphanumeric()) && self.is_sign(at + 1, '{');
                 let bare = name.trim_matches(['<', '>']);
-                let is_called = self.is_sign(at + 1, '(');
                 match name.rsplit_once("::") {
                     Some((package, _)) => self.table.modules.contains_key(package),
                     None => {
-                        !is_called
-                            && !self.table.never.contains(bare)
+                        !self.table.never.contains(bare)
                             && (!is_deref || !matches!(self.get(at + 2), Some(Text(_) | Sign('\\'))))
                     }
                 }
@@ -525,7 +537,11 @@ impl Reader<'_> {
         if !is_index {
             return true;
         }
-        let inner = &self.lexemes[at + 1..closing(self.lexemes, at).min(self.lexemes.len())];
+        let end = closing(self.lexemes, at).min(self.lexemes.len());
+        if self.ends_argument(end) && self.is_given_to_a_caller(at) {
+            return false;
+        }
+        let inner = &self.lexemes[at + 1..end];
         match inner {
             [Text(name)] => !self.table.never.contains(name.as_str()),
             _ => inner.iter().all(|lexeme| match lexeme {
@@ -539,28 +555,29 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a name, or an element, is the argument of a member that calls it: `list.map(name)`.
+    /// Whether an expression that begins here is an argument of a member that calls it: `list.map(name)`.
     fn is_given_to_a_caller(&self, at: usize) -> bool {
         let mut start = at;
         let mut depth = 0;
         while start > 0 {
             start -= 1;
-            match self.lexemes[start] {
+            match &self.lexemes[start] {
                 Sign(')' | ']' | '}') => depth += 1,
                 Sign('[' | '{') if depth == 0 => return false,
                 Sign('(') if depth == 0 => break,
                 Sign('(' | '[' | '{') => depth -= 1,
                 Sign(';') | Line if depth == 0 => return false,
+                // The body of a function that is written here.
+                Sign('>') if depth == 0 && self.before(start) == Some(&Sign('=')) => return false,
                 _ => {}
             }
         }
-        let is_caller = match self.before(start) {
-            Some(Member(name) | Name(name)) => self.table.callers.contains(name.as_str()),
-            _ => false,
-        };
-        let is_whole =
-            matches!(self.before(at), Some(Sign('(' | ','))) && matches!(self.get(at + 1), Some(Sign(')' | ',' | '[')));
-        is_caller && is_whole
+        matches!(self.before(start), Some(Member(name) | Name(name)) if self.table.callers.contains(name.as_str()))
+    }
+
+    /// Whether what ends here is a whole argument.
+    fn ends_argument(&self, at: usize) -> bool {
+        matches!(self.get(at + 1), Some(Sign(')' | ',')))
     }
 }
 
@@ -576,7 +593,7 @@ mod tests {
             assert_eq!(cells.len(), 3, "{line}");
             assert!(["python", "javascript", "perl", "ruby"].contains(&cells[0]), "{line}");
             let kind = cells[1].split(' ').next().unwrap_or_default();
-            assert!(["word", "member", "never", "of", "module", "caller"].contains(&kind), "{line}");
+            assert!(["word", "member", "never", "never-name", "of", "module", "caller"].contains(&kind), "{line}");
             assert!(!cells[2].is_empty() && !cells[2].contains("  "), "{line}");
         }
     }

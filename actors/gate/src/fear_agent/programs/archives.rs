@@ -59,7 +59,15 @@ fn tar(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         for folder in &folders {
             walker.write(folder);
         }
-        walker.fills(folders.last().map_or(".", String::as_str));
+        let folder = folders.last().map_or(".", String::as_str);
+        walker.fills(folder);
+        let own =
+            parsed.options.iter().filter(|(name, _, _)| "one-top-level".starts_with(name.as_str()) && name.len() > 2);
+        for name in own.filter_map(|(_, value, _)| value.as_deref()) {
+            let top = if name.starts_with(['/', '~']) { name.to_owned() } else { format!("{folder}/{name}") };
+            walker.write(&top);
+            walker.fills(&top);
+        }
         if parsed.has(&["P"]) {
             walker.findings.ask(rules::WRITE_OUTSIDE, "the archive decides where its files go");
         }

@@ -13,8 +13,19 @@ pub(super) const PROGRAMS: &[Program] =
     &[program("docker podman nerdctl docker-compose podman-compose buildah skopeo crictl ctr", "", Custom(container))];
 
 fn container(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
-    let table = "^H,host=V c,context=V l,log-level=V config=V f,file=R p,project-name=V env-file=R profile=V D,debug";
-    let words = super::options::parse(table, &call.args).operands;
+    let table = "^H,host=V c,context=V l,log-level=V config=V f,file=R p,project-name=V env-file=R profile=V D,debug url=V connection=V runtime=V conmon=V hooks-dir=V module=V";
+    let parsed = super::options::parse(table, &call.args);
+    for host in parsed.values(&["H", "c", "url", "connection"]) {
+        if !matches!(host, "default" | "unix:///var/run/docker.sock") {
+            walker
+                .findings
+                .ask(rules::REMOTE_CHANGE, format!("{} would talk to another machine: {host:.80}", call.name));
+        }
+    }
+    for path in parsed.values(&["config", "runtime", "conmon", "hooks-dir", "module"]) {
+        walker.loads(&call.name, path);
+    }
+    let words = parsed.operands;
     let nouns = [
         "container",
         "image",

@@ -5,6 +5,7 @@ use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Role::Custom;
+use super::vi::editor;
 use super::{Parsed, Program, program};
 
 pub(super) const PROGRAMS: &[Program] = &[
@@ -227,92 +228,4 @@ fn line_editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
 fn runs_command(walker: &mut Walker, command: &str) {
     walker.findings.ask(rules::RUN_CODE, "the editor would run a command");
     walker.apart(|walker| walker.script(command, &Stream::unknown()));
-}
-
-fn editor(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
-    for path in &parsed.operands {
-        let path = path.trim_start_matches('+');
-        if call.name == "view" {
-            walker.read(path, By::Shell);
-        } else {
-            walker.write(path);
-        }
-    }
-    let is_lisp = call.name == "emacs";
-    if parsed.has(&["S", "script"]) || (is_lisp && parsed.has(&["l", "f", "eval"])) {
-        walker.findings.ask(rules::RUN_CODE, "the editor would run a script");
-    }
-    let script: Vec<&str> = parsed
-        .values(&["c", "eval", "e", "cmd"])
-        .chain(call.args.iter().filter_map(|arg| arg.strip_prefix('+')))
-        .collect();
-    for command in &script {
-        editor_files(walker, command);
-        walker.computed_text(&call.name, command);
-    }
-    if script.iter().any(|command| {
-        command.contains('!')
-            || command.contains('`')
-            || command.contains("system(")
-            || [
-                "exe",
-                "so ",
-                "source",
-                "norm",
-                "perl",
-                "ruby",
-                "tcl",
-                "mzs",
-                "libcall",
-                "writefile",
-                "let @",
-                "call ",
-                "cal ",
-                "runtime",
-                "packadd",
-                "autocmd",
-                "au ",
-                "grep",
-                "make",
-                "terminal",
-                "term",
-                "job_start",
-            ]
-            .iter()
-            .any(|word| command.contains(word))
-            || command.contains("shell")
-            || command.contains("py")
-            || command.contains("lua")
-    }) {
-        walker.findings.ask(rules::RUN_CODE, "the editor would run a command");
-    }
-    Stream::unknown()
-}
-
-/// `:w file`, `:r file`, `:e file` and their like within `-c` and `+`.
-fn editor_files(walker: &mut Walker, script: &str) {
-    for command in script.split(['|', '\n']) {
-        let command =
-            command.trim_start_matches([':', ' ', '%', '$', '.', ',']).trim_start_matches(|c: char| c.is_ascii_digit());
-        if let Some(shell) = command.split_once('!').map(|(_, shell)| shell).filter(|shell| !shell.trim().is_empty()) {
-            let named = shell.trim().starts_with(['/', '~', '.']) && command.starts_with(['w', 's', 'e']);
-            if !named {
-                walker.apart(|walker| walker.script(shell, &Stream::unknown()));
-            }
-        }
-        let Some((verb, path)) = command.split_once(' ') else { continue };
-        let path = path.trim().trim_start_matches(['!', '+']);
-        match verb.trim_end_matches('!') {
-            "w" | "wr" | "write" | "sav" | "saveas" | "wq" | "x" | "xit" | "up" | "update" | "mks" | "mksession"
-            | "redir"
-                if !path.is_empty() =>
-            {
-                walker.write(path.trim_start_matches(['>', ' ']));
-            }
-            "r" | "re" | "read" | "e" | "edit" | "sp" | "vs" | "tabe" | "view" | "sv" | "fin" | "find" => {
-                walker.read(path, By::Shell);
-            }
-            _ => {}
-        }
-    }
 }

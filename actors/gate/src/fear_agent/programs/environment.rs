@@ -11,7 +11,7 @@ const LOADS: &str = "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES P
     JAVA_TOOL_OPTIONS PERL5LIB GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_TEMPLATE_DIR";
 
 /// Their value is where a program searches for its modules, libraries or settings: as good as running what is there.
-const SEARCHES: &str = "_JAVA_OPTIONS JDK_JAVA_OPTIONS PERL5DB PERLLIB PYTHONPATH PYTHONHOME PYTHONBREAKPOINT PYTHONUSERBASE RUBYLIB NODE_PATH \
+const SEARCHES: &str = "_JAVA_OPTIONS JDK_JAVA_OPTIONS PERL5DB PERLLIB PYTHONPATH PYTHONHOME PYTHONBREAKPOINT PYTHONINSPECT PYTHONUSERBASE RUBYLIB NODE_PATH \
     LUA_PATH LUA_CPATH LUA_INIT TCLLIBPATH R_PROFILE R_PROFILE_USER R_ENVIRON JULIA_LOAD_PATH GEM_PATH GEM_HOME BUNDLE_GEMFILE PHPRC \
     PHP_INI_SCAN_DIR AWKPATH AWKLIBPATH VIMINIT EXINIT VIM VIMRUNTIME MYVIMRC GVIMINIT COMPILER_PATH GCC_EXEC_PREFIX CARGO_HOME RUSTUP_HOME RUSTC \
     RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC CARGO_BUILD_RUSTC CARGO_BUILD_RUSTC_WRAPPER OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES CURL_HOME \
@@ -57,6 +57,18 @@ const RUNS: &str = "GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDIT
     SSH_ASKPASS SUDO_ASKPASS SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER BAT_PAGER GH_PAGER AWS_PAGER KUBE_EDITOR FCEDIT FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND \
     HGEDITOR SVN_EDITOR TEXEDIT LYNX_EDITOR WWW_BROWSER BROWSER RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH SVN_SSH";
 
+/// Their value is the file or the folder that a program writes: a trace, a history, a profile.
+const WRITES: &str = "PYTHON_HISTORY PYTHONDUMPREFSFILE LD_DEBUG_OUTPUT LD_PROFILE_OUTPUT MALLOC_TRACE GCOV_PREFIX \
+    LLVM_PROFILE_FILE GOCOVERDIR NODE_V8_COVERAGE NODE_REDIRECT_WARNINGS NODE_REPL_HISTORY SSLKEYLOGFILE HISTFILE LESSHISTFILE MYSQL_HISTFILE \
+    PSQL_HISTORY SQLITE_HISTORY REDISCLI_HISTFILE KRB5_TRACE TAPE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY \
+    GOBIN ERL_CRASH_DUMP";
+
+/// Beginnings of such names.
+const WRITE_BEGINNINGS: &[&str] = &["GIT_TRACE"];
+
+/// They name the machine that a client talks to.
+const HOSTS: &str = "DOCKER_HOST CONTAINER_HOST DOCKER_CONTEXT CONTAINER_CONNECTION BUILDKIT_HOST";
+
 /// Options that a program adds to its own.
 const OPTIONS_OF: &[(&str, &str)] = &[("TAR_OPTIONS", "tar"), ("ZIPOPT", "zip"), ("ZIP", "zip")];
 
@@ -83,6 +95,12 @@ fn searches(walker: &Walker, name: &str, value: &str) -> bool {
         && leads_inside(walker, value)
 }
 
+/// Whether a program writes what the variable names. Numbers are file descriptors and switches.
+fn writes(name: &str, value: &str) -> bool {
+    let is_known = listed(WRITES, name) || WRITE_BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+    is_known && value.contains(['/', '.', '~', UNKNOWN])
+}
+
 fn listed(names: &str, name: &str) -> bool {
     names.split_ascii_whitespace().any(|known| known == name)
 }
@@ -99,6 +117,12 @@ pub(in super::super) fn judge_environment(walker: &mut Walker, assigned: &[(Stri
             value.split(':').for_each(|path| {
                 walker.read(path, By::Shell);
             });
+        } else if writes(name, value) {
+            walker.write(value.trim_start_matches("af_unix:"));
+        } else if listed(HOSTS, name) && !value.is_empty() && !value.starts_with("unix:///var/run/") {
+            walker
+                .findings
+                .ask(rules::REMOTE_CHANGE, format!("{name} makes a client talk to another machine: {value:.80}"));
         } else if listed(RUNS, name) {
             walker.apart(|walker| walker.script(value, &Stream::unknown()));
         } else if matches!(name.as_str(), "LESSOPEN" | "LESSCLOSE") {

@@ -3,6 +3,7 @@
 use super::super::effects::By;
 use super::super::endless;
 use super::super::paths::UNKNOWN;
+use super::super::reading::Text;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Role::{Asks, Custom, Reads, Writes};
@@ -399,7 +400,18 @@ fn with_place(mut command: Vec<String>) -> Vec<String> {
     command
 }
 
-fn patch(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
+/// What a patch changes is named in its text, if that is known.
+fn patch(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
+    let folder = parsed.value(&["d"]).map(str::to_owned);
+    let text = match parsed.value(&["i"]).map(str::to_owned).or_else(|| call.stdin.file.clone()) {
+        Some(path) => match walker.program_text(&path) {
+            Text::Known(text) => Some(text),
+            _ => None,
+        },
+        None => call.stdin.text.clone(),
+    };
+    let strip = parsed.value(&["p"]).and_then(|number| number.parse().ok());
+    patched(walker, text.as_deref().unwrap_or_default(), folder.as_deref().unwrap_or("."), strip);
     for path in parsed.operands.iter().take(1).map(String::as_str).chain(parsed.value(&["d"])) {
         walker.write(path);
     }
@@ -407,6 +419,27 @@ fn patch(walker: &mut Walker, _: &Call, parsed: &Parsed) -> Stream {
         walker.fills(parsed.value(&["d"]).unwrap_or("."));
     }
     Stream::unknown()
+}
+
+/// The files that a patch names. `strip`: how many folders are taken off their names; all numbers are tried if it isn't
+/// given.
+pub(super) fn patched(walker: &mut Walker, text: &str, folder: &str, strip: Option<usize>) {
+    const NAMES: [&str; 6] = ["--- ", "+++ ", "*** ", "Index: ", "rename to ", "copy to "];
+    for name in text.lines().filter_map(|line| NAMES.iter().find_map(|start| line.strip_prefix(start))) {
+        let name = name.split('\t').next().unwrap_or_default().trim().trim_matches('"');
+        if matches!(name, "" | "/dev/null") || name.ends_with("****") {
+            continue;
+        }
+        let strips = strip.map_or(0..=3, |strip| strip..=strip);
+        for strip in strips {
+            let parts: Vec<&str> = name.split('/').skip(strip).collect();
+            let path = parts.join("/");
+            if path.is_empty() {
+                continue;
+            }
+            walker.write(&if path.starts_with('/') { path } else { format!("{folder}/{path}") });
+        }
+    }
 }
 
 fn rename(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {

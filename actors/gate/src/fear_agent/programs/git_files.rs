@@ -2,6 +2,7 @@
 
 use super::super::effects::By;
 use super::super::paths::Kind;
+use super::super::reading::Text;
 use super::super::shell::Walker;
 use super::super::verdict::rules;
 use super::Parsed;
@@ -13,9 +14,11 @@ const LONG: &str = "output=W output-directory=W contents=R ignore-revs-file=R fi
 
 /// Letters by subcommand; a letter that is given to none of them takes no value.
 const LETTERS: &[(&str, &str)] = &[
-    ("commit", "F=R t=V m=V C=V c=V"),
+    ("commit", "F=R t,template=R m=V C=V c=V"),
     ("tag notes merge", "F=R m=V C=V c=V s=V X=V u=V"),
     ("format-patch diagnose bugreport index-pack", "o=W s=V v=V"),
+    ("apply", "p=V C=V directory=V exclude=V include=V whitespace=V"),
+    ("am", "p=V C=V S=V directory=V exclude=V include=V"),
     ("rebase", "x=X s=V X=V C=V"),
     ("blame annotate", "S=R L=V"),
     ("grep", "f=R e=V A=V B=V C=V m=V"),
@@ -57,7 +60,8 @@ fn operands(walker: &mut Walker, subcommand: &str, parsed: &Parsed) {
     match subcommand {
         // Outside of a repository, or with a path outside of it, `--no-index` goes without saying.
         "diff" => read(operands),
-        "hash-object" | "apply" | "am" | "merge-file" | "interpret-trailers" => read(operands),
+        "apply" | "am" => patches(walker, parsed),
+        "hash-object" | "merge-file" | "interpret-trailers" => read(operands),
         "grep" if parsed.has(&["no-index"]) => {
             let given = parsed.has(&["e", "f", "file"]);
             match operands.get(usize::from(!given)..).filter(|paths| !paths.is_empty()) {
@@ -81,6 +85,21 @@ fn operands(walker: &mut Walker, subcommand: &str, parsed: &Parsed) {
     };
     if let Some(path) = written {
         walker.write(path);
+    }
+}
+
+/// Patches that git applies. Their texts name the files that they change.
+fn patches(walker: &mut Walker, parsed: &Parsed) {
+    let folder = parsed.value(&["directory"]).unwrap_or(".").to_owned();
+    let looks = parsed.has(&["stat", "numstat", "summary", "check"]) && !parsed.has(&["apply"]);
+    let strip = parsed.value(&["p"]).and_then(|number| number.parse().ok()).unwrap_or(1);
+    for path in &parsed.operands {
+        walker.read(path, By::Shell);
+        if let Text::Known(text) = walker.program_text(path)
+            && !looks
+        {
+            super::files::patched(walker, &text, &folder, Some(strip));
+        }
     }
 }
 

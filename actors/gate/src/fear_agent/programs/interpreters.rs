@@ -395,6 +395,12 @@ fn build(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     // `npm config list` is in the table as `config-list`.
     let both = parsed.operands.iter().take(2).cloned().collect::<Vec<_>>().join("-");
     let listed = |words: &str| words.split(' ').any(|word| word == subcommand || word == both);
+    if call.name == "go"
+        && subcommand == "env"
+        && call.args.iter().any(|arg| matches!(arg.as_str(), "-w" | "-u" | "--w" | "--u"))
+    {
+        walker.findings.ask(rules::ENVIRONMENT, "go would keep this setting for all its later commands");
+    }
     if let Some((_, looks, remote)) = table {
         if listed(looks) && !subcommand.is_empty() {
             return Stream::unknown();

@@ -21,6 +21,7 @@ mod stores;
 mod system;
 mod text;
 mod vcs;
+mod vi;
 mod wrappers;
 
 pub(super) use environment::{judge_environment, judge_own_environment};

@@ -13,7 +13,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         "^C=V c=V exec-path git-dir=V work-tree=V namespace=V super-prefix=V config-env=V p,paginate P,no-pager bare no-replace-objects literal-pathspecs v,version h,help",
         Custom(git),
     ),
-    program("hg svn bzr fossil jj sl darcs", "R=V cwd=V", Custom(other)),
+    program("hg svn bzr fossil jj sl darcs", "R=V cwd=V config=V config-file=L", Custom(other)),
     program("tig lazygit gitk git-gui delta gitui git-cola", "", super::Role::Inert),
     program(
         "git-lfs git-filter-repo bfg git-crypt",
@@ -361,9 +361,29 @@ fn config(walker: &mut Walker, args: &[String]) {
     }
 }
 
+/// Settings of Mercurial and its like that only change what is shown. Others may name a program or code to load.
+const SHOWN_SETTINGS: &str = "ui.username ui.user ui.verbose ui.quiet ui.debug ui.color ui.interactive ui.paginate ui.report_untrusted color.mode \
+    diff.git diff.nodates diff.showfunc diff.unified user.name user.email ui.timeout ui.traceback";
+
+fn other_setting(walker: &mut Walker, program: &str, setting: &str) {
+    let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+    if SHOWN_SETTINGS.split_ascii_whitespace().any(|known| known == name.trim()) {
+        return;
+    }
+    walker.findings.ask(rules::RUN_CODE, format!("{program} would be given the setting {setting:.80}"));
+    if let Some(source) = value.trim().strip_prefix('!') {
+        walker.apart(|walker| walker.script(source, &Stream::unknown()));
+    } else if value.contains(' ') {
+        walker.apart(|walker| walker.script(value, &Stream::unknown()));
+    }
+}
+
 fn other(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     let verb = parsed.operands.first().map_or("", String::as_str);
     let force = flag(&call.args, "f", &["force", "clean"]);
+    for setting in parsed.values(&["config"]) {
+        other_setting(walker, &call.name, setting);
+    }
     match verb {
         "push" | "commit" if call.name == "svn" || verb == "push" => {
             walker.findings.ask(rules::REMOTE_CHANGE, format!("{} {verb} publishes changes", call.name))

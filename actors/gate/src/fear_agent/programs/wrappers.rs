@@ -7,7 +7,7 @@ use super::super::tables::{self, Effect, Opened, Runs, Wrapper};
 use super::super::verdict::rules;
 use super::Role::{Asks, Custom, Inert};
 use super::split_string::split;
-use super::{Parsed, Program, files, find_like, interpreters, judge_environment, program};
+use super::{Parsed, Program, files, find_like, interpreters, judge_environment, program, scripts};
 
 /// What any wrapper of the data file is judged by, unless it is in a table of its own.
 pub(super) static WRAPPED: Program = program("", "", Custom(wrapped));
@@ -340,6 +340,11 @@ fn parallel(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let Some(wrapper) = tables::wrapper(&call.name) else { return Stream::unknown() };
     let opened = open(walker, wrapper, &call.args);
     own_words(walker, wrapper, &opened, &call.stdin);
+    // `{= … =}` is code of Perl, for each value.
+    for code in call.args.iter().flat_map(|arg| arg.split("{=").skip(1)) {
+        let code = code.split("=}").next().unwrap_or_default();
+        scripts::rename(walker, code.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-'));
+    }
     let words = &opened.rest;
     let is_mark = |word: &String| matches!(word.as_str(), ":::" | "::::" | ":::+" | "::::+");
     let cut = words.iter().position(is_mark).unwrap_or(words.len());

@@ -75,7 +75,9 @@ pub(in super::super) fn with_stdin(walker: &mut Walker, mut call: Call, parsed: 
     for row in rows.filter(|row| matches!(row.source, Source::StandardInput)) {
         let by_lines = row.effect == "lines" || row.takes != Takes::Program;
         let is_told = row.effect == "shell" && parsed.has(&["s"]);
-        if !is_inline && (is_free || by_lines || is_told) {
+        // `vim -` takes its text from there.
+        let is_text = row.effect == "commands" && parsed.operands.iter().any(|path| is_stdin(path));
+        if !is_inline && !is_text && (is_free || by_lines || is_told) {
             fill(walker, &mut call, row);
         }
         if is_told && let Some(text) = call.stdin.text.clone() {
@@ -554,7 +556,7 @@ mod tests {
         let lines = table.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).count();
         assert_eq!(TABLE.len(), lines);
         for row in TABLE.iter() {
-            let effects = "awk awk-library sed shell source python javascript perl ruby code lisp makefile options lines editor gnuplot";
+            let effects = "awk awk-library sed shell source python javascript perl ruby code lisp makefile options lines editor commands gnuplot";
             assert!(effects.split(' ').any(|known| known == row.effect), "{}", row.effect);
         }
     }

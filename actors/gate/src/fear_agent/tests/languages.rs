@@ -353,3 +353,147 @@ fn what_hides_behind_a_remark_or_a_quote_is_asked_about() {
         "Rscript -e 'print(mean(c(1, 2)))'",
     ]);
 }
+
+#[test]
+fn an_editor_does_what_comes_by_its_standard_input() {
+    asked(&[
+        "vim -es a.txt <<< ':!touch x'",
+        "vim -es a.txt <<< '!touch x'",
+        "echo '!touch x' | vim -es",
+        "vim -es <<< ':call system(\"touch x\")'",
+        "vim -es a.txt < vimq.txt",
+        "vim a.txt < keys.txt",
+        "vim -Es a.txt <<< ':!touch x'",
+        "vi -es a.txt <<< ':!touch x'",
+        "vi -e a.txt <<< ':!touch x'",
+        "view -es a.txt <<< ':!touch x'",
+        "rvim -es a.txt <<< ':!touch x'",
+        "vimdiff -es a.txt b.txt <<< ':!touch x'",
+        "nvim -es a.txt <<< ':!touch x'",
+        "ex a.txt <<< '!touch x'",
+        "ex -s a.txt <<< '!touch x'",
+        "ex a.txt <<< '%s/a/\\=system(\"touch x\")/'",
+        "ex a.txt <<< 'g/a/!touch x'",
+        "ex a.txt <<< '1,$!sh'",
+        "ex a.txt <<< 'r !touch x'",
+        "ex a.txt <<< 'w !sh'",
+        "ex a.txt <<< 'so evil.vim'",
+        "ex a.txt <<< 'norm :!touch x'",
+        "ex a.txt <<< 'set shell=./x'",
+        "ex a.txt <<< 'lua os.execute(1)'",
+        "ex a.txt <<< 's/a/b/|!touch x'",
+        "ex a.txt <<< 'e `touch x`'",
+        "ex a.txt <<< $'a\ntext\n.\n!touch x'",
+        "vim -es -c 'let &shell=\"./x\"' -c 'wq' a.txt",
+        "vim -c 'cexpr system(1)' a.txt",
+        "vim -s evil a.txt",
+        "vimdiff -s evil a b",
+        "nvim -l evil.lua",
+        "nvim --headless -c 'lua os.execute(1)'",
+        "nvim --embed < x",
+        "emacs --batch --eval '(shell-command \"touch x\")'",
+        "emacs --batch --exec '(shell-command \"touch x\")'",
+        "emacs -batch -l evil.el",
+        "emacs --script evil.el",
+        "emacs -x evil.el",
+        "nano a.txt < keys.txt",
+    ]);
+    for line in [
+        "vim -es a.txt <<< ':!rm -rf ~'",
+        "ex a.txt <<< '!rm -rf ~'",
+        "vim -es a.txt <<< ':w! ~/.bashrc'",
+        "vim -es a.txt <<< ':w! .git/hooks/pre-commit'",
+        "vim -w .git/hooks/pre-commit a.txt",
+        "vim -V9.git/hooks/pre-commit a.txt",
+        "vim --startuptime ~/.bashrc a.txt",
+    ] {
+        assert_eq!(command(line).verdict, Verdict::Block, "{line}");
+    }
+    free(&[
+        "vim -es -c '%s/foo/bar/g' -c 'wq' notes.txt",
+        "vim -c 'set number' x",
+        "vim +42 x",
+        "vim +/word x",
+        "vim -c 'set nowrap ts=4 | %s/a|b/c/ge | wq' x",
+        "nvim -d a.txt b.txt --headless +qa",
+        "ex a.txt <<< $'%s/foo/bar/g\nwq'",
+        "ex -s a.txt <<< $'g/x/d\n1,3d\na\n!not a command\n.\nx'",
+        "ls | vim -",
+        "vim --version",
+    ]);
+}
+
+#[test]
+fn other_programs_are_told_to_run_something_by_their_words() {
+    asked(&[
+        "GIT_TRACE=$PWD/x/../../y git status",
+        "GIT_TRACE2=/tmp/x git log",
+        "GIT_TRACE2_EVENT=/tmp/x git log",
+        "export GIT_TRACE_SETUP=/tmp/x; git status",
+        "SSLKEYLOGFILE=/tmp/x curl https://example.com",
+        "DOCKER_HOST=tcp://example.com docker ps",
+        "parallel echo '{= system(\"touch x\") =}' ::: a",
+        "parallel echo {= unlink =} ::: a",
+        "parallel --rpl '{x} system(\"id\")' echo {x} ::: a",
+        "parallel --parens '()' echo '(= system(1) =)' ::: a",
+        "parallel -J ./x echo ::: a",
+        "hg --config alias.x='!touch x' x",
+        "hg --config extensions.x=./x.py status",
+        "hg status --config hooks.pre-status='touch x'",
+        "sl --config alias.x='!touch x' x",
+        "svn diff --diff-cmd ./evil",
+        "svn --config-option config:helpers:diff-cmd=./evil diff",
+        "svn co --config-dir . file:///x",
+        "darcs pull --posthook 'touch x; sh y.sh'",
+        "scala <<E\nimport sys.process._\n\"touch x\".!\nE",
+        "groovy <<E\n\"touch x\".execute()\nE",
+        "psql -c '\\! sh x.sh'",
+        "mysql --pager='sh x.sh' -e 'select 1'",
+        "go env -w GOFLAGS=-toolexec=./x",
+        "go env -u GOFLAGS",
+        "git commit -t /etc/passwd",
+        "docker -H tcp://example.com ps",
+        "docker --host=ssh://x ps",
+        "podman --url=ssh://x ps",
+        "podman --runtime ./x ps",
+        "docker --config . ps",
+        "tar -xf a.tar --one-top-level=.github/workflows",
+    ]);
+    for line in [
+        "GIT_TRACE=$PWD/.git/hooks/pre-commit git status",
+        "GIT_TRACE_SETUP=/home/anna/.bashrc git status",
+        "GIT_TRACE2_PERF=/home/anna/.bashrc git status",
+        "HISTFILE=~/.bashrc bash -c 'ls'",
+        "TAPE=/etc/x tar -c a.txt",
+        "parallel echo '{= system(\"rm -rf ~\") =}' ::: a",
+        "hg --config alias.x='!rm -rf ~' x",
+        "svn diff --diff-cmd 'rm -rf ~'",
+        "git commit -t .env",
+        "git commit --template=/etc/shadow",
+        "tar -xf a.tar --one-top-level=.git/hooks",
+        "tar -xf a.tar --one-top=/etc",
+        "patch -p1 <<E\n--- a/x\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+x\nE",
+        "patch <<E\n--- a/.git/hooks/pre-commit\n+++ /dev/null\nE",
+        "patch -d .git -p1 <<E\n+++ b/hooks/pre-commit\nE",
+    ] {
+        let judged = command(line);
+        assert!(judged.verdict == Verdict::Block || line.contains(".env"), "{line}: {judged:?}");
+        assert!(judged.verdict > Verdict::Allow, "{line}: {judged:?}");
+    }
+    free(&[
+        "GIT_TRACE=1 git status",
+        "GIT_TRACE2=true git log",
+        "HISTFILE=/dev/null bash -c 'ls'",
+        "parallel echo {} ::: a b",
+        "parallel echo '{= s/a/b/ =}' ::: a",
+        "hg status --config ui.color=never",
+        "hg log -l 3",
+        "svn log -l 3",
+        "go env GOPATH",
+        "docker ps",
+        "docker -H unix:///var/run/docker.sock ps",
+        "tar -xf a.tar --one-top-level=out",
+        "patch -p1 <<E\n--- a/src/x.rs\n+++ b/src/x.rs\n@@ -1 +1 @@\n-a\n+b\nE",
+        "git apply --stat a.patch",
+    ]);
+}
