@@ -1,11 +1,12 @@
 //! The batch doors: a part of the brain measured from outside, without a daemon, a configuration or a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_actors::action::tools::OwnFiles;
 use maxim_actors::action::tools::program_files::ProgramFiles;
 use maxim_actors::gate::fear_agent::{Setting, ToolCall, check};
 use maxim_actors::language::stop_phrase::StopGrammar;
@@ -19,12 +20,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::batch::BatchInput;
-use super::{CliError, Exit};
+use super::{CliError, Exit, Global};
 
 /// Judge tool calls without doing anything, one JSON object a line: {"id", "tool", "params"}
 ///
 /// Files that a call would run are read and judged with it; `unread` names those that aren't there. What the walls of this
-/// machine's sandbox refuse in any case isn't looked at.
+/// machine's sandbox refuse in any case isn't looked at. A daemon also asks about what may change or read its own
+/// configuration and data, such as an archive that is unpacked beside its configuration. With --data or --config this does
+/// the same for the daemon that they name; without them, `own_files` says that it wasn't judged.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim fear check --in calls.jsonl --mode active --workdir /srv/project")]
 pub struct FearCheck {
@@ -60,11 +63,10 @@ impl FearCheck {
             CliError::new(Exit::Usage, format!("the working folder can't be named: {error}"), "give --workdir DIR")
         })?;
         let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from);
-        // The agent's own files, as for a daemon with this configuration.
-        let settings = global.load(Vec::new())?.settings;
-        let data = global.places().data(settings.store.data.as_deref());
-        let own = data.map(|data| global.places().own_files(&data, settings.http.token_file.as_deref(), &here));
-        let setting = Setting { mode, workdir: here, home, own: own.map(Arc::new).unwrap_or_default() };
+        // Whose own files they are is known only if a daemon's data or configuration is named.
+        let knows_own = global.data.is_some() || global.config.is_some();
+        let own = if knows_own { own_files(global, &here)? } else { OwnFiles::default() };
+        let setting = Setting { mode, workdir: here, home, own: Arc::new(own) };
         let programs = ProgramFiles::default();
         input.answer(|line| {
             let call: Call = lines::object_of(line)?;
@@ -74,9 +76,19 @@ impl FearCheck {
             if !checked.unread.is_empty() {
                 answer["unread"] = json!(checked.unread);
             }
+            if !knows_own {
+                answer["own_files"] = json!("not judged: name a daemon's files by --data or --config");
+            }
             Ok(answer)
         })
     }
+}
+
+/// The files that are a daemon's own, with the configuration that the flags name.
+fn own_files(global: &Global, workdir: &Path) -> Result<OwnFiles, CliError> {
+    let settings = global.load(Vec::new())?.settings;
+    let data = global.places().data(settings.store.data.as_deref())?;
+    Ok(global.places().own_files(&data, settings.http.token_file.as_deref(), workdir))
 }
 
 /// See what the gateway makes of messages from outside.

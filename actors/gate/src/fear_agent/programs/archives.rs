@@ -1,6 +1,7 @@
 //! Archives: their sources are read, and the folder of unpacking is written.
 
 use super::super::effects::By;
+use super::super::paths::Kind;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Role::Custom;
@@ -57,7 +58,7 @@ fn tar(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
     if parsed.has(&["x"]) {
         walker.read(&archive, By::Shell);
         for folder in &folders {
-            walker.write(folder);
+            unpacks_into(walker, folder);
         }
         let folder = folders.last().map_or(".", String::as_str);
         walker.fills(folder);
@@ -65,7 +66,7 @@ fn tar(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
             parsed.options.iter().filter(|(name, _, _)| "one-top-level".starts_with(name.as_str()) && name.len() > 2);
         for name in own.filter_map(|(_, value, _)| value.as_deref()) {
             let top = if name.starts_with(['/', '~']) { name.to_owned() } else { format!("{folder}/{name}") };
-            walker.write(&top);
+            unpacks_into(walker, &top);
             walker.fills(&top);
         }
         if parsed.has(&["P"]) {
@@ -88,6 +89,15 @@ fn tar(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         walker.read(&archive, By::Shell);
     }
     Stream::unknown()
+}
+
+/// A folder that gets files whose names the archive holds.
+fn unpacks_into(walker: &mut Walker, folder: &str) {
+    walker.write(folder);
+    let file = format!("{folder}/file");
+    if walker.place(&file).kind == Kind::ProjectHook {
+        walker.write(&file);
+    }
 }
 
 fn zip(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {

@@ -87,7 +87,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program(
         "true false : yes sleep usleep seq jot factor expr bc cal ncal tty nproc uname hostid logname whoami id groups who w users last lastlog lastb uptime free vmstat iostat mpstat pidstat sar dstat \
         ps pstree pgrep pidof top htop btop atop iotop glances procs lscpu lsblk lvs pvs vgs lvdisplay pvdisplay vgdisplay lspci lsusb lsmod lshw lsmem lsns lslocks lsipc lsirq lslogins inxi hwinfo dmidecode sensors acpi blkid getconf getent locale \
-        printenv tput clear reset stty setterm fortune cowsay toilet banner sl lolcat cmatrix figlet bg fg times umask ulimit shopt caller dirs return exit break continue logout \
+        printenv tput clear reset stty setterm fortune cowsay toilet banner lolcat cmatrix figlet bg fg times umask ulimit shopt caller dirs return exit break continue logout \
         tzselect zdump xdpyinfo xrandr xwininfo xprop xlsclients glxinfo vainfo getopt neofetch fastfetch screenfetch systool biosdecode vpddecode cpuid ipcs runlevel ts pv ascii units \
         sw_vers system_profiler vm_stat mdls mdfind pbpaste say uuidgen uuid mktemp tempfile mcookie pwgen apg makepasswd toe infocmp tabs resize cowthink dialog whiptail zenity notify-send xmessage select xclip xsel wl-copy wl-paste pbcopy \
         lsb_release speaker-test pmap prtstat slabtop tload xeyes xclock ddate finger pinky ccze hexyl vivid tokei cloc scc sloccount loc onefetch",

@@ -341,7 +341,7 @@ fn parallel(walker: &mut Walker, call: &Call, _: &Parsed) -> Stream {
     let opened = open(walker, wrapper, &call.args);
     own_words(walker, wrapper, &opened, &call.stdin);
     // `{= … =}` is code of Perl, for each value.
-    for code in call.args.iter().flat_map(|arg| arg.split("{=").skip(1)) {
+    for code in call.args.join(" ").split("{=").skip(1) {
         let code = code.split("=}").next().unwrap_or_default();
         scripts::rename(walker, code.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-'));
     }
