@@ -1,7 +1,6 @@
 //! Editors, and languages for text that can do more than edit it.
 
 use super::super::effects::By;
-use super::super::paths::UNKNOWN;
 use super::super::shell::{Call, Stream, Walker};
 use super::super::verdict::rules;
 use super::Role::Custom;
@@ -80,10 +79,13 @@ fn awk(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         Some((script, files)) if !has_program => (vec![script.clone()], files),
         _ => (given, &parsed.operands[..]),
     };
+    let set = parsed.values(&["v"]).chain(files.iter().map(String::as_str));
+    let assigned: Vec<(String, String)> =
+        set.filter_map(|word| word.split_once('=')).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     for script in &scripts {
-        awk_script(walker, script);
+        super::awk::judge(walker, script, &assigned);
         for computed in walker.computed_text(&call.name, script) {
-            awk_script(walker, &computed);
+            super::awk::judge(walker, &computed, &assigned);
         }
     }
     let in_place = parsed.values(&["i", "include"]).any(|library| library == "inplace");
@@ -100,106 +102,6 @@ fn awk(walker: &mut Walker, call: &Call, parsed: &Parsed) -> Stream {
         }
     }
     call.stdin.filtered()
-}
-
-fn awk_script(walker: &mut Walker, script: &str) {
-    let quoted = |text: &str| {
-        let rest = text.trim_start().strip_prefix('"')?;
-        Some(rest.split('"').next().unwrap_or("").to_owned())
-    };
-    for (at, _) in script.match_indices("system") {
-        let Some(inner) = script[at + 6..].trim_start().strip_prefix('(') else { continue };
-        walker.findings.ask(rules::RUN_CODE, "the awk program runs a command");
-        if let Some(command) = quoted(inner) {
-            walker.apart(|walker| walker.script(&command, &Stream::unknown()));
-        }
-    }
-    if script.contains("/inet/") {
-        walker.findings.block(rules::BACKDOOR, "the awk program opens a network connection");
-    }
-    awk_files(walker, script);
-    let mut quote = false;
-    let bytes = script.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'"' if at == 0 || bytes[at - 1] != b'\\' => quote = !quote,
-            b'|' if !quote && bytes.get(at + 1) != Some(&b'|') && (at == 0 || bytes[at - 1] != b'|') => {
-                // `print | "cmd"` and `"cmd" | getline`.
-                let before = script[..at].trim_end();
-                let command =
-                    quoted(&script[at + 1..].replacen('&', "", usize::from(bytes.get(at + 1) == Some(&b'&'))))
-                        .or_else(|| before.strip_suffix('"').and_then(|b| b.rsplit('"').next().map(str::to_owned)));
-                if in_regex(&script[..at]) {
-                    continue;
-                }
-                let whole = is_whole_command(script, at);
-                match command {
-                    Some(command) => {
-                        // What is put behind the text is known only when it runs.
-                        let command = if whole { command } else { format!("{command}{UNKNOWN}") };
-                        walker.apart(|walker| walker.script(&command, &Stream::unknown()));
-                    }
-                    None => {
-                        walker.findings.ask(rules::RUN_CODE, "the awk program runs a command that it puts together")
-                    }
-                }
-            }
-            b'>' if !quote && script[..at].contains("print") => {
-                if let Some(path) = quoted(script[at + 1..].trim_start_matches('>')) {
-                    walker.write(&path);
-                }
-            }
-            b'<' if !quote && script[..at].trim_end().ends_with("getline") => {
-                if let Some(path) = quoted(&script[at + 1..]) {
-                    walker.read(&path, By::Shell);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// `getline line < "file"`, `ARGV[1] = "file"`, `@load "library"`, and functions that are called by their names.
-fn awk_files(walker: &mut Walker, script: &str) {
-    for (mark, rest) in script
-        .match_indices('@')
-        .map(|(at, _)| script[at + 1..].trim_start())
-        .filter_map(|rest| ["load", "include"].iter().find_map(|word| Some((*word, rest.strip_prefix(*word)?))))
-    {
-        let library = rest.split('"').nth(1).unwrap_or_default();
-        walker.loads(&format!("awk's @{mark}"), library);
-    }
-    if script.contains('@') && ["\"system\"", "\"sys"].iter().any(|name| script.contains(name)) {
-        walker.findings.ask(rules::RUN_CODE, "the awk program calls a function by its name");
-    }
-    if ["getline", "ARGV", ">"].iter().any(|word| script.contains(word)) {
-        for text in script.split('"').skip(1).step_by(2).filter(|text| text.contains(['/', '.'])) {
-            if matches!(
-                walker.place(text).kind,
-                super::super::paths::Kind::Secret | super::super::paths::Kind::MaybeSecret
-            ) {
-                walker.read(text, By::Shell);
-            }
-        }
-    }
-}
-
-/// Whether the string beside a pipe is the whole command: nothing is put behind it, or before it.
-fn is_whole_command(script: &str, at: usize) -> bool {
-    let behind = script[at + 1..].trim_start_matches('&').trim_start();
-    match behind.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
-        Some((_, rest)) => rest.trim_start().is_empty() || rest.trim_start().starts_with([';', '}', ')', '\n', '|']),
-        None => script[..at].trim_end().strip_suffix('"').is_some_and(|before| {
-            let before = before.rsplit_once('"').map_or("", |(before, _)| before).trim_end();
-            before.is_empty() || before.ends_with(['{', ';', '(', '}', '\n', '&', '|', '!'])
-        }),
-    }
-}
-
-/// Whether a regular expression (`/a|b/`) is open at the end of `text`.
-fn in_regex(text: &str) -> bool {
-    let line = text.rsplit(['{', '}', ';', '\n']).next().unwrap_or(text);
-    line.matches('/').count() % 2 == 1
 }
 
 /// Its commands come by standard input: `!` runs one, `w` and `r` name files or commands.

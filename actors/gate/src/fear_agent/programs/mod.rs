@@ -2,6 +2,7 @@
 //! run. A program in no table isn't known, so a person is asked.
 
 mod archives;
+mod awk;
 mod builtins;
 mod clients;
 mod cloud;

@@ -497,3 +497,57 @@ fn other_programs_are_told_to_run_something_by_their_words() {
         "git apply --stat a.patch",
     ]);
 }
+
+#[test]
+fn awk_is_read_as_awk_reads_it() {
+    asked(&[
+        "awk 'BEGIN { print 6/2 | \"sh m.sh\" }'",
+        "awk '/\"/{print | \"sh m.sh\"}' a.txt",
+        "awk '/\"/{print | \"sh m.sh\"; print \"}\"}' a.txt",
+        "awk 'BEGIN{c=\"touch x\"; c | getline; c = d}'",
+        "awk 'BEGIN{c=\"s\" \"h m.sh\"; c | getline}'",
+        "awk '{ $1 | getline }' a.txt",
+        "awk '{ print | $1 }' a.txt",
+        "awk '{ print | \"sh \" $1 }' a.txt",
+        "awk 'BEGIN { system(\"sh m.sh\") }'",
+        "awk 'BEGIN{c=\"sys\" \"tem\"; @c(\"touch x\")}'",
+        "awk 'BEGIN{print \"x\" > ARGV[1]}' /etc/x",
+        "awk '{ print > $1 }' a.txt",
+        "awk 'BEGIN { f = \"a\"; f = f \"b\"; print 1 > f }'",
+        "awk 'BEGIN { f = \".e\"; f = f \"nv\"; getline < f; print }'",
+        "awk 'BEGIN { x++ /\"/ 1; print | \"sh m.sh\" }'",
+        "awk 'BEGIN { \"unterminated }'",
+        "awk 'function f(c) { c | getline } BEGIN { c = \"ls\"; f(\"sh m.sh\") }'",
+        "awk '{ print | c }' c='sh m.sh' x c=ls y",
+    ]);
+    for line in [
+        "awk 'BEGIN { print 6/2 | \"rm -rf ~\" }'",
+        "awk '/\"/{print | \"rm -rf ~\"}' a.txt",
+        "awk 'BEGIN{c=\"rm -rf ~\"; c | getline}'",
+        "awk 'BEGIN{while ((\"rm -rf ~\" | getline x) > 0) n++}'",
+        "awk 'BEGIN{f=\".git/hooks/\" \"pre-commit\"; print \"x\" > f}'",
+        "awk 'BEGIN{f=\"/etc/x\"; print \"x\" >> f}'",
+        "awk -v f=/etc/x 'BEGIN{print \"x\" > f}'",
+        "awk 'BEGIN{print \"x\" > (\"/etc/\" \"x\")}'",
+        "awk 'BEGIN{ARGV[1] = \"/etc/shadow\"; ARGC=2} {print}'",
+        "awk 'BEGIN{getline x < \"/etc/shadow\"; print x}'",
+    ] {
+        assert_eq!(command(line).verdict, Verdict::Block, "{line}");
+    }
+    free(&[
+        "awk '{ print > \"out.txt\" }' a.txt",
+        "awk '{ print > $1\".txt\" }' a.txt",
+        "awk -v out=o.txt '{ print > out }' a.txt",
+        "awk '{ if ($1 > 3) print $2 }' a.txt",
+        "awk '$1 > 3 { print ($2 > 1) }' a.txt",
+        "awk '{ print $1 / $2 }' a.txt",
+        "awk '{ sum += $1 } END { print sum / NR, sum/2 }' a.txt",
+        "awk '/a|b/ { print $1 | \"sort -u\" }' a.txt",
+        "awk 'BEGIN { while ((getline line < ARGV[1]) > 0) n++; print n }' a.txt",
+        "awk '{ gsub(/[\"\\x27]/, \"\"); print }' a.txt",
+        "awk 'NR==FNR { a[$1]; next } $1 in a' a.txt b.txt",
+        "awk '!seen[$0]++' a.txt",
+        "awk '{ \"date\" | getline d; print d, $0 }' a.txt",
+        "awk '{ print length($0) # a remark | \"sh\"\n}' a.txt",
+    ]);
+}
