@@ -21,6 +21,8 @@ struct Table {
     members: BTreeSet<&'static str>,
     /// Names and members that are never plain.
     never: BTreeSet<&'static str>,
+    /// Members that write a file if they are given one argument.
+    empty: BTreeSet<&'static str>,
     /// Names, not members, that are never plain.
     never_names: BTreeSet<&'static str>,
     /// Names of which only these members may be used.
@@ -44,6 +46,7 @@ static TABLES: LazyLock<BTreeMap<&'static str, Table>> = LazyLock::new(|| {
             _ => match kind {
                 "word" => table.words.extend(names),
                 "member" => table.members.extend(names),
+                "empty" => table.empty.extend(names),
                 "never-name" => table.never_names.extend(names),
                 "caller" => table.callers.extend(names),
                 "module" => table.modules.extend(names.map(|name| (name, BTreeSet::new()))),
@@ -308,6 +311,7 @@ impl Reader<'_> {
                 let tag = matches!(self.before(at), Some(Name(word)) if self.table.words.contains(word.as_str()));
                 !is_tagged || tag
             }
+            Sign(')') if self.language == Language::JavaScript && self.is_sign(at + 1, '(') => self.ends_function(at),
             Sign(')' | ']' | '}') => !self.is_sign(at + 1, '(') || self.language == Language::Ruby,
             Sign('[') if self.language == Language::JavaScript => self.is_plain_index(at),
             Sign('>') if self.language == Language::Perl && self.before(at) == Some(&Sign('-')) => {
@@ -375,6 +379,7 @@ impl Reader<'_> {
         }
         if let Some((package, function)) = name.rsplit_once("::") {
             return match table.modules.get(package) {
+                Some(_) if table.never.contains(function) => false,
                 Some(functions) => functions.is_empty() || functions.contains(function) || functions.contains("*"),
                 None => {
                     let of_class = self.language == Language::Ruby && table.words.contains(package);
@@ -403,7 +408,9 @@ impl Reader<'_> {
         let next = self.get(at + 1);
         match (self.language, name) {
             (Language::JavaScript, "new") => match next {
-                Some(Name(class)) => self.table.words.contains(class.as_str()),
+                Some(Name(class)) => {
+                    self.table.words.contains(class.as_str()) || self.table.roots.contains_key(class.as_str())
+                }
                 _ => false,
             },
             (Language::JavaScript, "require") => match (next, self.get(at + 2), self.get(at + 3)) {
@@ -491,12 +498,59 @@ impl Reader<'_> {
         match self.language {
             Language::Python => {
                 let is_inner = name.starts_with('_') && !matches!(name, "__name__" | "__version__" | "__doc__");
-                !is_inner && (!super::is_python_module(name) || super::acts::is_pure(name))
+                let is_file = table.empty.contains(name) && self.is_sign(at + 1, '(') && !self.has_no_file(at + 1);
+                !is_inner && !is_file && (!super::is_python_module(name) || super::acts::is_pure(name))
             }
-            Language::JavaScript => !is_called || table.members.contains(name),
-            Language::Ruby | Language::Perl => table.members.contains(name),
+            Language::JavaScript => !name.starts_with('_') && (!is_called || table.members.contains(name)),
+            Language::Perl => self.is_plain_method(at, name),
+            Language::Ruby => table.members.contains(name),
             Language::Other => false,
         }
+    }
+
+    /// A method of Perl. A class must be named as it is: any other may have been loaded, and its `new` may act.
+    fn is_plain_method(&self, at: usize, name: &str) -> bool {
+        let of = at.checked_sub(3).and_then(|of| self.get(of));
+        let is_class =
+            matches!(of, Some(Name(class)) if self.table.modules.contains_key(class.as_str()) || class.contains("::"));
+        let is_value = matches!(of, Some(Variable(_) | Member(_) | Sign(')' | ']' | '}')));
+        self.table.members.contains(name) && (is_class || (is_value && name != "new"))
+    }
+
+    /// Whether a call that writes a file if it is given one argument has none, or more.
+    fn has_no_file(&self, open: usize) -> bool {
+        let end = closing(self.lexemes, open).min(self.lexemes.len());
+        let mut depth = 0;
+        let has_more = self.lexemes[open + 1..end].iter().any(|lexeme| {
+            match lexeme {
+                Sign('(' | '[' | '{') => depth += 1,
+                Sign(')' | ']' | '}') => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && *lexeme == Sign(',')
+        });
+        // `json.dump(value, sys.stdout)`.
+        let is_dump = matches!(self.before(open), Some(Member(name)) if name == "dump");
+        end == open + 1 || (is_dump && has_more)
+    }
+
+    /// `(async () => { … })()`: whether the bracket that closes here holds a function and nothing else.
+    fn ends_function(&self, at: usize) -> bool {
+        let mut from = opening(self.lexemes, at) + 1;
+        from += usize::from(self.get(from) == Some(&Name("async".into())));
+        let is_function = self.get(from) == Some(&Name("function".into()));
+        from += usize::from(is_function);
+        if !self.is_sign(from, '(') {
+            return false;
+        }
+        from = closing(self.lexemes, from) + 1;
+        if !is_function {
+            if !(self.is_sign(from, '=') && self.is_sign(from + 1, '>')) {
+                return false;
+            }
+            from += 2;
+        }
+        self.is_sign(from, '{') && closing(self.lexemes, from) + 1 == at
     }
 
     fn is_plain_variable(&self, at: usize, name: &str) -> bool {
@@ -506,7 +560,9 @@ impl Reader<'_> {
                     name.len() == 1 && !name.chars().all(|c| c.is_alphanumeric()) && self.is_sign(at + 1, '{');
                 let bare = name.trim_matches(['<', '>']);
                 match name.rsplit_once("::") {
-                    Some((package, _)) => self.table.modules.contains_key(package),
+                    Some((package, name)) => {
+                        self.table.modules.contains_key(package) && !self.table.never.contains(name)
+                    }
                     None => {
                         !self.table.never.contains(bare)
                             && (!is_deref || !matches!(self.get(at + 2), Some(Text(_) | Sign('\\'))))
@@ -593,7 +649,10 @@ mod tests {
             assert_eq!(cells.len(), 3, "{line}");
             assert!(["python", "javascript", "perl", "ruby"].contains(&cells[0]), "{line}");
             let kind = cells[1].split(' ').next().unwrap_or_default();
-            assert!(["word", "member", "never", "never-name", "of", "module", "caller"].contains(&kind), "{line}");
+            assert!(
+                ["word", "member", "never", "never-name", "empty", "of", "module", "caller"].contains(&kind),
+                "{line}"
+            );
             assert!(!cells[2].is_empty() && !cells[2].contains("  "), "{line}");
         }
     }

@@ -24,7 +24,8 @@ use Part::{Line, Name, Sign, Text, Value};
 /// Words behind which an expression begins, so that `/` begins a regular expression.
 const BEFORE_EXPRESSIONS: [&str; 9] = ["print", "printf", "return", "in", "else", "do", "case", "exit", "getline"];
 /// Endings of files that run nothing, whatever stands before them.
-const DATA_ENDINGS: [&str; 9] = [".txt", ".csv", ".tsv", ".log", ".out", ".dat", ".tmp", ".lst", ".fasta"];
+const DATA_ENDINGS: [&str; 12] =
+    [".txt", ".csv", ".tsv", ".log", ".out", ".dat", ".tmp", ".lst", ".fasta", ".bak", ".new", ".orig"];
 
 /// `assigned`: variables that the command line sets.
 pub(super) fn judge(walker: &mut Walker, script: &str, assigned: &[(String, String)]) {
@@ -137,11 +138,34 @@ impl Program<'_> {
             walker.write(&path);
             return;
         }
-        let last = self.parts[from..].iter().take_while(|part| !matches!(part, Sign(';' | '}') | Line)).last();
-        let is_data = matches!(last, Some(Text(end)) if DATA_ENDINGS.contains(&end.as_str()));
+        let last = self.parts[from..].iter().take_while(|part| !matches!(part, Sign(';' | '}' | ')') | Line)).last();
+        let is_data = match last {
+            Some(Text(end)) => is_data_name(end),
+            Some(Name(name)) => self.is_data_variable(name),
+            _ => false,
+        };
         if !is_data {
             walker.findings.ask(rules::UNKNOWN_PATH, "which file the awk program writes is known only when it runs");
         }
+    }
+
+    /// Whether the variable is only given names of data files: `f = $1 ".csv"`.
+    fn is_data_variable(&self, name: &str) -> bool {
+        let mut uses = self.parts.iter().enumerate().filter(|(_, part)| matches!(part, Name(known) if known == name));
+        let mut given = false;
+        uses.all(|(at, _)| match (self.parts.get(at + 1), self.parts.get(at + 2)) {
+            (Some(Sign('=')), Some(second)) if *second != Sign('=') => {
+                given = true;
+                let value = self.parts[at + 2..].iter().take_while(|part| !matches!(part, Sign(';' | '}') | Line));
+                matches!(value.last(), Some(Text(end)) if is_data_name(end))
+            }
+            // Here it is used, and not given anything else.
+            (next, _) => {
+                matches!(next, None | Some(Sign(';' | '}' | ')') | Line))
+                    && at > 0
+                    && matches!(self.parts[at - 1], Sign('>' | '('))
+            }
+        }) && given
     }
 
     fn reads(&self, walker: &mut Walker, from: usize) {
@@ -192,6 +216,10 @@ impl Program<'_> {
     fn ends(&self, at: usize) -> bool {
         matches!(self.parts.get(at), None | Some(Sign(';' | '}' | ')' | '|' | '&') | Line))
     }
+}
+
+fn is_data_name(end: &str) -> bool {
+    DATA_ENDINGS.iter().any(|known| end.ends_with(known))
 }
 
 fn runs(walker: &mut Walker, command: Option<String>) {

@@ -91,6 +91,11 @@ fn python_that_reaches_outside_by_other_names_is_asked_about() {
         "python3 -c 'import math as m; f = m.__loader__.load_module; f(\"os\")'",
         "python3 -c '(x for x in [1]).gi_frame.f_back.f_globals'",
         "python3 -c 'import sympy; sympy.sympify(\"1\")'",
+        "python3 -c 'import numpy as np; np.save(\"x\", [1])'",
+        "python3 -c 'import numpy as np; np.array([1]).dump(\"x\")'",
+        "python3 -c 'import numpy as np; np.load(\"x\", allow_pickle=True)'",
+        "python3 -c 'import pandas as pd; pd.DataFrame().to_html(\"x\")'",
+        "python3 -c 'import json.tool; json.tool.main()' a b",
         "python3 -c 'o = open; o(\"a\",\"w\").write(\"x\")'",
         "ipython -c '!touch x'",
         "ipython -c 'x = !touch y'",
@@ -177,6 +182,11 @@ fn perl_uses_only_what_is_known_to_compute() {
         "perl -de1 <<< 'system(\"touch x\")'",
         "perl -d:Trace -e 1",
         "perl -MO=Deparse -e 1",
+        "perl -e 'eval { STDOUT->add }; \"IO::File\"->new(\"touch x|\")'",
+        "perl -e 'eval { STDOUT->add }; $c = \"IO::File\"; $c->new(\"touch x|\")'",
+        "perl -MEncode -e 'Encode::define_alias(qr/x/ => 1)'",
+        "perl -MTime::HiRes -e 'Time::HiRes::utime(1, 1, \"x\")'",
+        "perl -MJSON::PP -e '@JSON::PP::ISA = 1'",
         "perl -Mvars=x -Mlib=. -e 1",
     ]);
     assert_eq!(command("perl -de1 <<< 'system(\"rm -rf ~\")'").verdict, Verdict::Block);
@@ -251,6 +261,9 @@ fn javascript_uses_only_what_is_known_to_compute() {
         "node --env-file=./x.env -p 1",
         "node --test",
         "node -e 'gc()'",
+        "node -e 'k=\"constr\"+\"uctor\"; g=[][k][k]; ((g) || {})(\"x\")'",
+        "node -e 'k=\"constr\"+\"uctor\"; g=[][k][k]; (function(){} ? g : {})(\"x\")'",
+        "node -e 'k=\"constr\"+\"uctor\"; g=[][k][k]; process.stdin.on(\"data\", g)'",
         "deno eval 'Deno[\"ru\"+\"n\"]({cmd:[\"x\"]})'",
         "bun -e 'Bun[\"spa\"+\"wn\"]([\"x\"])'",
         "deno repl < x.js",
@@ -279,6 +292,10 @@ fn javascript_uses_only_what_is_known_to_compute() {
         "node -p 'Buffer.from(\"aGk=\", \"base64\").toString()'",
         "node -p 'encodeURIComponent(\"a b\")'",
         "node -p '\"x\".padStart(3)'",
+        "node -e '(async () => { console.log(1) })()'",
+        "node -e '(function () { console.log(1) })()'",
+        "node -e 'let s = \"\"; process.stdin.on(\"data\", d => s += d).on(\"end\", () => console.log(JSON.parse(s).a))'",
+        "node -e 'console.log(new Intl.NumberFormat(\"de\").format(1234.5))'",
         "node --version",
     ]);
 }
@@ -327,6 +344,8 @@ fn ruby_uses_only_what_is_known_to_compute() {
         "ruby -e 'require \"json\"; puts JSON.parse(\"{}\").keys.length'",
         "ruby -e 'puts RUBY_VERSION'",
         "ruby -e 'h = Hash.new(0); \"abca\".each_char { |c| h[c] += 1 }; p h'",
+        "ruby -e 'puts ENV[\"HOME\"]'",
+        "ruby -pe 'gsub(/a/, \"b\")' a.txt",
         "ruby -v",
     ]);
 }
@@ -545,6 +564,8 @@ fn awk_is_read_as_awk_reads_it() {
         "awk '/a|b/ { print $1 | \"sort -u\" }' a.txt",
         "awk 'BEGIN { while ((getline line < ARGV[1]) > 0) n++; print n }' a.txt",
         "awk '{ gsub(/[\"\\x27]/, \"\"); print }' a.txt",
+        "awk '{ f = $1 \".csv\"; print > f }' a.txt",
+        "awk '{print > (\"part\" NR \".txt\")}' a.txt",
         "awk 'NR==FNR { a[$1]; next } $1 in a' a.txt b.txt",
         "awk '!seen[$0]++' a.txt",
         "awk '{ \"date\" | getline d; print d, $0 }' a.txt",
