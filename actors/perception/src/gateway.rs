@@ -2,10 +2,12 @@
 //!
 //! A dumb pipe with a memory for what it let in. Biology: the thalamus, which relays and doesn't interpret.
 //! Law: one constructor fixes every control field; a provider's id is the same message however often it comes, and that of
-//! a signed command is known for good, however many others come after it; at most
+//! a signed command is known for good, however many others come after it; another request under a client's key is refused;
+//! a try that a client counts is the request that it repeats; at most
 //! `credit` turns are in flight, the rest waits here, on disk; that a turn has ended is heard before what wants to begin,
 //! but not while a room is far `behind`: credit comes back when all have followed.
-//! Remembers: provider ids (the newest 10 000, and all of signed commands), turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
+//! Remembers: provider ids (the newest 10 000, and all of signed commands), the newest 1024 requests whose tries are counted,
+//! turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
 //! Down: channels can't acknowledge, so their senders try again; a stop works all the same, by the latch.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -17,7 +19,7 @@ use maxim_bus::rooms;
 use maxim_bus::signals::acting::OpportunitySensed;
 use maxim_bus::signals::goal::GoalPursued;
 use maxim_bus::signals::percept::stopped_key;
-use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
+use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept, Retry};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use maxim_config::{ByteCount, Shape, section};
@@ -30,6 +32,12 @@ use maxim_region::{Hears, Pulse, Region};
 
 /// Provider ids that are remembered: enough for days of retries of the busiest provider.
 const PROVIDER_IDS: usize = 10_000;
+/// Requests whose tries are counted, that are remembered.
+const TRIES: usize = 1024;
+/// How long after its last try such a request is known: longer than a turn may take.
+const TRIED: SignedDuration = SignedDuration::from_mins(30);
+/// How long after a later try its first one may arrive, when both were under way at once.
+const OVERTAKEN: SignedDuration = SignedDuration::from_secs(30);
 /// A turn that has not ended after this gives its credit back. Longer than any tool's deadline.
 const TURN_LIMIT: SignedDuration = SignedDuration::from_mins(10);
 
@@ -70,9 +78,27 @@ pub struct Gateway {
     /// `channel/provider id` → percept.
     provider_ids: BTreeMap<String, MessageId>,
     provider_order: VecDeque<String>,
+    /// Of those that are clients' keys: the digest of the request.
+    #[serde(default)]
+    key_digests: BTreeMap<String, String>,
+    /// Requests whose tries are counted, by their digest; the one whose last try is the oldest stands first in the order.
+    #[serde(default)]
+    tries: BTreeMap<String, Try>,
+    #[serde(default)]
+    try_order: VecDeque<String>,
     in_flight: BTreeMap<MessageId, Timestamp>,
     /// Sequence numbers of the waiting queue: next out, next in.
     waiting: (u64, u64),
+}
+
+/// A request whose tries are counted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Try {
+    percept: MessageId,
+    /// When its last try came.
+    at: Timestamp,
+    /// Its first try has come: the next first try is another request.
+    has_first: bool,
 }
 
 /// A percept that waits for credit.
@@ -85,11 +111,27 @@ struct Waiting {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum GatewayEvent {
-    Seen { key: String, percept: MessageId },
-    Begun { turn: MessageId, at: Timestamp },
+    Seen {
+        key: String,
+        percept: MessageId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<String>,
+    },
+    Tried {
+        digest: String,
+        percept: MessageId,
+        at: Timestamp,
+        is_first: bool,
+    },
+    Begun {
+        turn: MessageId,
+        at: Timestamp,
+    },
     Queued,
     Released,
-    Ended { turn: MessageId },
+    Ended {
+        turn: MessageId,
+    },
 }
 
 wiring!(Gateway {
@@ -107,13 +149,27 @@ impl Region for Gateway {
 
     fn apply(&mut self, event: GatewayEvent) {
         match event {
-            GatewayEvent::Seen { key, percept } => {
+            GatewayEvent::Seen { key, percept, digest } => {
                 self.provider_order.push_back(key.clone());
+                if let Some(digest) = digest {
+                    self.key_digests.insert(key.clone(), digest);
+                }
                 self.provider_ids.insert(key, percept);
                 if self.provider_order.len() > PROVIDER_IDS
                     && let Some(oldest) = self.provider_order.pop_front()
                 {
-                    self.provider_ids.remove(&oldest);
+                    self.forget(&oldest);
+                }
+            }
+            GatewayEvent::Tried { digest, percept, at, is_first } => {
+                let before = self.tries.get(&digest).is_some_and(|known| known.percept == percept && known.has_first);
+                self.tries.insert(digest.clone(), Try { percept, at, has_first: is_first || before });
+                self.try_order.retain(|known| *known != digest);
+                self.try_order.push_back(digest);
+                if self.try_order.len() > TRIES
+                    && let Some(oldest) = self.try_order.pop_front()
+                {
+                    self.tries.remove(&oldest);
                 }
             }
             GatewayEvent::Begun { turn, at } => {
@@ -133,14 +189,19 @@ impl Region for Gateway {
         let is_long = |key: &String| key.len() > CHANNEL.limit + 1 + PROVIDER_ID.limit;
         self.provider_order.retain(|key| !is_long(key));
         self.provider_ids.retain(|key, _| !is_long(key));
+        self.key_digests.retain(|key, _| !is_long(key));
         // An id stands in both, with its percept.
-        let bytes = |key: &String| 2 * key.len() + 64;
-        let mut all: usize = self.provider_order.iter().map(bytes).sum();
+        let bytes = |digests: &BTreeMap<String, String>, key: &String| {
+            2 * key.len() + 64 + digests.get(key).map_or(0, |digest| key.len() + digest.len() + 8)
+        };
+        // A try stands in two as well.
+        let tries: usize = self.try_order.iter().map(|digest| 2 * digest.len() + 128).sum();
+        let mut all: usize = tries + self.provider_order.iter().map(|key| bytes(&self.key_digests, key)).sum::<usize>();
         while all > most
             && let Some(oldest) = self.provider_order.pop_front()
         {
-            all -= bytes(&oldest);
-            self.provider_ids.remove(&oldest);
+            all -= bytes(&self.key_digests, &oldest);
+            self.forget(&oldest);
         }
         before - self.provider_order.len()
     }
@@ -170,6 +231,19 @@ impl Gateway {
     /// Percepts that wait for credit.
     pub fn waiting(&self) -> u64 {
         self.waiting.1 - self.waiting.0
+    }
+
+    fn forget(&mut self, key: &str) {
+        self.provider_ids.remove(key);
+        self.key_digests.remove(key);
+    }
+
+    /// The request that this try repeats. A first try is a new request, unless a later one has overtaken it.
+    fn tried(&self, digest: &str, count: u32, now: Timestamp) -> Option<MessageId> {
+        let known = self.tries.get(digest)?;
+        let age = now.duration_since(known.at);
+        let is_same = if count > 0 { age <= TRIED } else { !known.has_first && age <= OVERTAKEN };
+        is_same.then_some(known.percept)
     }
 
     /// Begins the turn, or has it wait for credit. A stop never waits.
@@ -220,8 +294,29 @@ impl Hears<Inbound> for Gateway {
         }
         let signed = |key: &str| inbound.is_signed.then(|| pulse.record(&signed_key(key))).flatten();
         let known = |key: &String| self.provider_ids.get(key).copied().or_else(|| signed(key));
-        if let Some(percept) = key.as_ref().and_then(known) {
-            pulse.emit(InboundAccepted { inbound: inbound.id, percept, channel, repeated: true });
+        let (counted, digest) = match &inbound.retry {
+            Some(Retry::Count { digest, count }) => (Some((digest, *count)), None),
+            Some(Retry::Key { digest }) => (None, Some(digest)),
+            None => (None, None),
+        };
+        let now = pulse.now();
+        let tried = |(digest, count): (&String, u32), percept| GatewayEvent::Tried {
+            digest: digest.clone(),
+            percept,
+            at: now,
+            is_first: count == 0,
+        };
+        let before = match counted {
+            Some((digest, count)) => self.tried(digest, count, now),
+            None => key.as_ref().and_then(known),
+        };
+        if let Some(percept) = before {
+            if let Some(counted) = counted {
+                pulse.keep(tried(counted, percept));
+            }
+            let was = key.as_ref().and_then(|key| self.key_digests.get(key));
+            let differs = digest.zip(was).is_some_and(|(digest, was)| digest != was);
+            pulse.emit(InboundAccepted { inbound: inbound.id, percept, channel, repeated: true, differs });
             return;
         }
         let GatewaySettings { text_max, stop, .. } = pulse.settings();
@@ -244,10 +339,13 @@ impl Hears<Inbound> for Gateway {
             if inbound.is_signed && stop {
                 pulse.put(stopped_key(&key), &id);
             }
-            pulse.keep(GatewayEvent::Seen { key, percept: id });
+            pulse.keep(GatewayEvent::Seen { key, percept: id, digest: digest.cloned() });
+        }
+        if let Some(counted) = counted {
+            pulse.keep(tried(counted, id));
         }
         self.let_in(Waiting { id, percept, trust: inbound.trust }, pulse);
-        pulse.emit(InboundAccepted { inbound: inbound.id, percept: id, channel, repeated: false });
+        pulse.emit(InboundAccepted { inbound: inbound.id, percept: id, channel, repeated: false, differs: false });
     }
 }
 
@@ -296,7 +394,15 @@ mod tests {
             heard: None,
             is_signed: false,
             moving: false,
+            retry: None,
         }
+    }
+
+    /// What a try with this count became, and whether it was a repeated one.
+    fn tried(rig: &mut Rig<Gateway>, digest: &str, count: u32) -> (MessageId, bool) {
+        rig.send(Inbound { retry: Some(Retry::Count { digest: digest.into(), count }), ..inbound("run", None) });
+        let accepted = rig.heard::<InboundAccepted>().remove(0);
+        (accepted.percept, accepted.repeated)
     }
 
     fn rig(credit: usize) -> Rig<Gateway> {
@@ -316,6 +422,77 @@ mod tests {
         assert_eq!(accepted.len(), 2);
         assert_eq!(accepted[0].percept, accepted[1].percept);
         assert!(accepted[1].repeated);
+    }
+
+    #[test]
+    fn another_request_under_a_clients_key_is_none_even_after_a_crash() {
+        let mut rig = rig(8);
+        let keyed = |body: &str, digest: &str| Inbound {
+            retry: Some(Retry::Key { digest: digest.into() }),
+            ..inbound(body, Some("percept/k-1"))
+        };
+        for (body, digest, differs) in
+            [("open", "d1", false), ("open", "d1", false), ("shut", "d2", true), ("open", "d1", false)]
+        {
+            rig.send(keyed(body, digest));
+            let accepted = rig.heard::<InboundAccepted>().remove(0);
+            assert_eq!(accepted.differs, differs, "{body}");
+            rig.crash();
+        }
+        assert_eq!(rig.heard::<Percept>().len(), 1);
+        rig.send(inbound("shut", Some("percept/k-1")));
+        let accepted = rig.heard::<InboundAccepted>().remove(0);
+        assert!(accepted.repeated && !accepted.differs, "a channel's own id says nothing of the words");
+        // What is forgotten leaves nothing behind.
+        for n in 0..PROVIDER_IDS {
+            rig.send(inbound("hello", Some(&format!("other {n}"))));
+        }
+        assert!(rig.region().key_digests.is_empty());
+    }
+
+    #[test]
+    fn a_counted_try_is_the_request_that_it_repeats_even_after_a_crash_and_a_first_one_is_new() {
+        let mut rig = rig(64);
+        let (first, repeated) = tried(&mut rig, "a", 0);
+        assert!(!repeated);
+        assert_eq!(tried(&mut rig, "a", 1), (first, true));
+        rig.crash();
+        assert_eq!(tried(&mut rig, "a", 2), (first, true));
+        assert_ne!(tried(&mut rig, "b", 1).0, first, "another request");
+        let (again, repeated) = tried(&mut rig, "a", 0);
+        assert!(again != first && !repeated, "the person says it again");
+        rig.crash();
+        assert_eq!(tried(&mut rig, "a", 1), (again, true));
+        rig.pass(std::time::Duration::from_secs(TRIED.as_secs().unsigned_abs() + 1));
+        rig.heard::<InboundAccepted>();
+        assert!(!tried(&mut rig, "a", 1).1, "long ago");
+        assert_eq!(rig.heard::<Percept>().len(), 4);
+    }
+
+    #[test]
+    fn a_later_try_that_overtakes_the_first_is_the_same_request() {
+        let mut rig = rig(64);
+        let (later, repeated) = tried(&mut rig, "a", 1);
+        assert!(!repeated);
+        rig.crash();
+        assert_eq!(tried(&mut rig, "a", 0), (later, true), "the first one comes at last");
+        assert_eq!(tried(&mut rig, "a", 2), (later, true));
+        assert!(!tried(&mut rig, "a", 0).1, "the next first try is a new request");
+        let (lonely, _) = tried(&mut rig, "b", 1);
+        rig.pass(std::time::Duration::from_secs(OVERTAKEN.as_secs().unsigned_abs() + 1));
+        rig.heard::<InboundAccepted>();
+        assert_ne!(tried(&mut rig, "b", 0).0, lonely, "its own first try was lost long ago");
+    }
+
+    #[test]
+    fn the_requests_whose_tries_are_counted_are_bounded() {
+        let mut rig = rig(8192);
+        let (first, _) = tried(&mut rig, "first", 0);
+        for n in 0..TRIES {
+            tried(&mut rig, &format!("other {n}"), 0);
+        }
+        assert_eq!((rig.region().tries.len(), rig.region().try_order.len()), (TRIES, TRIES));
+        assert_ne!(tried(&mut rig, "first", 1).0, first, "it was forgotten");
     }
 
     #[test]
@@ -365,7 +542,8 @@ mod tests {
         // As a build without bounds has left it: in the journal, since no root was taken.
         for n in 0..22 {
             let key = format!("http/{n}{}", "x".repeat(900_000));
-            let event = serde_json::to_vec(&GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n) });
+            let event =
+                serde_json::to_vec(&GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n), digest: None });
             let epoch = rig.store().epoch(Gateway::NAME);
             let commit = Commit { events: vec![event.expect("plain data")], ..Commit::of(Gateway::NAME, epoch) };
             rig.store().accept(commit, |_| ()).expect("accepted");
@@ -385,9 +563,13 @@ mod tests {
         let mut gateway = Gateway::default();
         for n in 0..22 {
             let key = format!("http/{n}{}", "x".repeat(900_000));
-            gateway.apply(GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n) });
+            gateway.apply(GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n), digest: None });
         }
-        gateway.apply(GatewayEvent::Seen { key: "http/short".into(), percept: MessageId::from_parts(1, 99) });
+        gateway.apply(GatewayEvent::Seen {
+            key: "http/short".into(),
+            percept: MessageId::from_parts(1, 99),
+            digest: None,
+        });
         assert!(gateway.shed(1 << 20) > 0);
         assert_eq!((gateway.provider_ids.len(), gateway.provider_order.len()), (1, 1));
         assert!(gateway.provider_ids.contains_key("http/short"));
