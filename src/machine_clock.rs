@@ -1,8 +1,10 @@
-//! The clock of this machine, as far as it can be lived by. Ids, the store's engine and certificates reckon from 1970.
+//! The clock of this machine, as far as it can be lived by. Ids, the store's engine and certificates reckon from 1970. The
+//! calendar ends with the year 9999, and so do the dates of HTTP.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
+use maxim_bus::clock::LAST;
 
 use crate::cli::{CliError, Exit};
 
@@ -11,14 +13,21 @@ pub const FIX: &str = "set it: `timedatectl set-ntp true`, or `date --set=\"2026
 
 /// What is wrong with a clock that shows this.
 pub fn fault(now: SystemTime) -> Option<String> {
-    if now >= UNIX_EPOCH {
+    let read = Timestamp::try_from(now).ok();
+    if now >= UNIX_EPOCH && read.is_some_and(|read| read < LAST) {
         return None;
     }
-    let shown = match Timestamp::try_from(now) {
-        Ok(now) => format!("says {now:.0}"),
-        Err(_) => "shows a time before all calendars".to_owned(),
-    };
-    Some(format!("the clock of this machine {shown}, which is before 1970"))
+    let shown = read.map(|read| format!("says {read:.0}"));
+    Some(match now < UNIX_EPOCH {
+        true => {
+            let shown = shown.unwrap_or_else(|| "shows a time before all calendars".to_owned());
+            format!("the clock of this machine {shown}, which is before 1970")
+        }
+        false => {
+            let shown = shown.unwrap_or_else(|| "shows a time after all calendars".to_owned());
+            format!("the clock of this machine {shown}, which is not before {LAST:.0}, the last time that can be told")
+        }
+    })
 }
 
 /// Asked before anything reckons with it.
@@ -44,8 +53,23 @@ mod tests {
         );
         assert!(fault(at(2_177_452_800)).is_some_and(|found| found.contains("1901")));
         assert!(fault(at(10_000_000_000_000)).is_some_and(|found| found.contains("before all calendars")));
-        for after in [0, 1, 1_795_000_000, 253_402_300_800] {
+        for after in [0, 1, 1_795_000_000, LAST.as_second() as u64 - 1] {
             assert_eq!(fault(UNIX_EPOCH + Duration::from_secs(after)), None, "{after}");
+        }
+    }
+
+    #[test]
+    fn a_clock_after_the_last_time_is_named_with_what_it_says() {
+        let last = LAST.as_second() as u64;
+        // The last one is the first that no date of HTTP can show.
+        for (after, shown) in [
+            (last, "says 9999-12-30T21:59:59Z, which is not before 9999-12-30T21:59:59Z"),
+            (last + 2, "shows a time after all calendars, which is not before 9999-12-30T21:59:59Z"),
+            (253_402_300_800, "shows a time after all calendars, which is not before 9999-12-30T21:59:59Z"),
+            (10_000_000_000_000, "shows a time after all calendars, which is not before 9999-12-30T21:59:59Z"),
+        ] {
+            let found = fault(UNIX_EPOCH + Duration::from_secs(after));
+            assert!(found.as_ref().is_some_and(|found| found.contains(shown)), "{after}: {found:?}");
         }
     }
 }

@@ -126,8 +126,22 @@ impl Bound {
 
 /// Stands for an id that is too long. 128 bits of SHA-256: whoever writes ids may want two of them to be alike.
 pub fn digest(text: &str) -> String {
+    written(&Sha256::digest(text.as_bytes()))
+}
+
+/// The same of several parts: two lists of parts that differ have different digests.
+pub fn digest_of(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    written(&hash.finalize())
+}
+
+fn written(hash: &[u8]) -> String {
     let mut out = String::from("sha256:");
-    for byte in Sha256::digest(text.as_bytes()).iter().take(16) {
+    for byte in hash.iter().take(16) {
         let _ = write!(out, "{byte:02x}");
     }
     out

@@ -29,7 +29,7 @@ enum What {
         after_help = "Examples:\n  maxim approvals allow 3f2a\n  maxim approvals allow 3f2a --always\n  maxim approvals allow 3f2a --for \"cargo test *\""
     )]
     Allow {
-        /// The question's code, its id, or a beginning of the id that fits one alone
+        /// The question's code, its id, or the first 8 characters or more of the id
         id: String,
         /// From now on too: exactly this call, as `maxim approvals list` says
         #[arg(long)]
@@ -44,7 +44,7 @@ enum What {
     /// Refuse it
     #[command(after_help = "Example:\n  maxim approvals deny 3f2a")]
     Deny {
-        /// The question's code, its id, or a beginning of the id that fits one alone
+        /// The question's code, its id, or the first 8 characters or more of the id
         id: String,
     },
     /// What was allowed for good: by whom, when, how often it was used, and what it covers

@@ -28,13 +28,13 @@ enum What {
     /// Let go on what was laid aside
     #[command(after_help = "Example:\n  maxim goals go-on 0192f3c4")]
     GoOn {
-        /// The goal's id, or a beginning of it that fits one alone
+        /// The goal's id, or its first 8 characters or more
         id: String,
     },
     /// Give a goal up
     #[command(after_help = "Example:\n  maxim goals drop 0192f3c4")]
     Drop {
-        /// The goal's id, or a beginning of it that fits one alone
+        /// The goal's id, or its first 8 characters or more
         id: String,
     },
 }

@@ -95,7 +95,6 @@ impl Offline {
             tool_servers: Arc::clone(&rooms.tool_servers),
             channels: Arc::clone(&rooms.effectors.channels),
             imports: http::Imports::default(),
-            retries: http::Retries::default(),
             containment: None,
         });
         Ok(Self { runner, served, agent, store })

@@ -29,13 +29,13 @@ enum What {
     /// Have it sent; one that is unknown may then arrive twice
     #[command(after_help = "Example:\n  maxim outbox retry 0192f3c4-5d6e-7f80-9abc-def012345678")]
     Retry {
-        /// The message's id, or a beginning of it that fits one alone
+        /// The message's id, or its first 8 characters or more
         id: String,
     },
     /// Never send it
     #[command(after_help = "Example:\n  maxim outbox drop 0192f3c4-5d6e-7f80-9abc-def012345678")]
     Drop {
-        /// The message's id, or a beginning of it that fits one alone
+        /// The message's id, or its first 8 characters or more
         id: String,
     },
 }

@@ -8,6 +8,7 @@ mod found;
 pub mod opening;
 mod port;
 mod signals;
+mod stop_socket;
 mod stop_ways;
 pub mod systemd;
 
@@ -316,7 +317,6 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         containment: Some(containment.clone()),
         channels: Arc::clone(&rooms.effectors.channels),
         imports: http::Imports::default(),
-        retries: http::Retries::default(),
         body_max: usize::try_from(body_max.get()).unwrap_or(usize::MAX),
     });
     if let Some(machines) = &machines {

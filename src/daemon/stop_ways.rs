@@ -11,15 +11,14 @@ use std::time::Duration;
 
 use maxim_actors::effectors::door::Door;
 use maxim_bus::latch::{LatchFile, LatchState, StopLatch};
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use serde_json::json;
 
+use super::stop_socket::Calls;
 use crate::data_folder::DataFolder;
-use crate::stopping::{BEAT, SignsOfLife, StopThread, stop_by, stop_document};
+use crate::stopping::{SignsOfLife, StopThread, stop_by};
 
-/// The longest line that is read.
+/// Bytes of a request that are read.
 const LINE: u64 = 4096;
-/// How long a caller may take for its line.
+/// How long the test of the socket waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Serves both ways until the process ends.
@@ -35,27 +34,14 @@ pub fn serve(
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let listener = UnixListener::bind(&path)?;
-    // accept(2) heeds it, so that the thread gives its sign of life while nobody calls.
-    set_socket_timeout(&listener, Timeout::Recv, Some(BEAT))?;
-    let (at_socket, alive) = (Arc::clone(door), Arc::clone(signs));
+    let at_socket = Arc::clone(door);
+    let stop = move |reason: &str| at_socket.stop(reason.into(), stop_by::SOCKET.into());
+    let mut calls = Calls::new(UnixListener::bind(&path)?, stop)?;
+    let alive = Arc::clone(signs);
     std::thread::Builder::new().name("stop-socket".into()).spawn(move || {
         loop {
             alive.give(StopThread::Socket);
-            let caller = match listener.accept() {
-                Ok((caller, _)) => caller,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
-                // Too many open files, say, which come back.
-                Err(_) => {
-                    std::thread::sleep(BEAT / 10);
-                    continue;
-                }
-            };
-            // In a fence: whatever becomes of one caller, the next is answered.
-            let answered = catch_unwind(AssertUnwindSafe(|| answer(&caller, &at_socket)));
-            if let Ok(Err(error)) = answered {
-                tracing::debug!(%error, "a caller of the stop socket went away");
-            }
+            calls.serve();
         }
     })?;
     let (at_file, latch, alive) = (Arc::clone(door), latch.clone(), Arc::clone(signs));
@@ -126,24 +112,6 @@ pub fn test(folder: &DataFolder) -> io::Result<()> {
     let mut line = String::new();
     BufReader::new(&socket).read_line(&mut line)?;
     if line.contains("send `stop") { Ok(()) } else { Err(io::Error::other("the stop thread gave no sign of life")) }
-}
-
-/// Anything that begins with `stop` stops; the rest of the line is the reason.
-fn answer(caller: &UnixStream, door: &Door) -> io::Result<()> {
-    caller.set_read_timeout(Some(PATIENCE))?;
-    caller.set_write_timeout(Some(PATIENCE))?;
-    let mut line = Vec::new();
-    BufReader::new(caller.take(LINE)).read_until(b'\n', &mut line)?;
-    let line = String::from_utf8_lossy(&line);
-    let mut writer = caller;
-    let Some(reason) = line.trim().strip_prefix("stop") else {
-        return writeln!(writer, "{}", json!({ "error": "send `stop <reason>`" }));
-    };
-    let reason = if reason.trim().is_empty() { "the stop socket" } else { reason.trim() };
-    let (raised, durable) = door.stop(reason.into(), stop_by::SOCKET.into());
-    // The rooms are not asked here: they may be wedged.
-    let answer = stop_document(&raised, durable.confirm(), None);
-    writeln!(writer, "{answer}")
 }
 
 #[cfg(test)]

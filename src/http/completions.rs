@@ -22,8 +22,9 @@ use tokio::sync::oneshot::error::RecvError;
 use tokio::time::error::Elapsed;
 
 use super::fields::{query_fields, whole_body};
-use super::percepts::{OWNER, checked_text, ended_before, submit};
+use super::percepts::{OWNER, accepted, checked_text, ended_before};
 use super::problem::{Answer, json_answer, ok};
+use super::retries::Known;
 use super::word_stream::WordStream;
 use super::{Problem, Served};
 
@@ -132,7 +133,7 @@ pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> An
     served.refuse_while_draining()?;
     let (head, body) = request.into_parts();
     let bytes = whole_body(body, served.body_max).await?;
-    let provider_id = served.provider_id("completion", &head.headers, &bytes)?;
+    let Known { provider_id, retry } = Known::of("completion", &head.headers, &bytes)?;
     let asked: Asked = serde_json::from_slice(&bytes).map_err(|error| {
         Problem::bad(format!("the request can't be read: {error}"), "send {\"messages\": […]} as JSON")
     })?;
@@ -145,7 +146,7 @@ pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> An
     let submission = Submission { channel: "http".into(), sender, body, provider_id, trust: Trust::Owner };
     // Before the words are handed in, so that nothing of the answer is missed.
     let heard = (asked.stream == Some(true)).then(|| desk.listen());
-    let accepted = submit(&desk, submission).await?;
+    let accepted = accepted(desk.submit_once(submission, None, retry)).await?;
     let turn = accepted.percept;
     let told = desk.turn(turn);
     let before = ended_before(served, &accepted).await;

@@ -26,6 +26,7 @@ mod openapi;
 mod outbox;
 mod page;
 mod percepts;
+mod plain;
 mod powers;
 mod preempt;
 mod problem;
@@ -53,7 +54,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maxim_actors::action::tools::ToolRegistry;
@@ -78,13 +79,13 @@ pub use metrics::Figures;
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
 pub use proof::{BadDoor, Proof, check_listen};
-pub use retries::Retries;
 pub use sessions::Sessions;
 pub use similar::SIMILAR;
 pub use why::why_document;
 
 use crate::agent::AgentHandle;
 use crate::backups::Backups;
+use crate::machine_clock;
 use crate::machines::Machines;
 use crate::stopping::SignsOfLife;
 
@@ -140,8 +141,6 @@ pub struct Served {
     pub containment: Option<Containment>,
     /// Imports that come in several requests.
     pub imports: Imports,
-    /// Requests that may come again.
-    pub retries: Retries,
     /// How it reaches outside.
     pub channels: Arc<OutsideChannels>,
 }
@@ -152,12 +151,6 @@ impl Served {
             return Err(Problem::later("the daemon is ending and takes nothing new", "try again when it is back"));
         }
         Ok(())
-    }
-
-    /// What a request is known by when it comes again.
-    fn provider_id(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Problem> {
-        let (door, now) = (&self.agent.outside.door, self.agent.frame.clock.now());
-        self.retries.provider_id(path, headers, body, now, || door.fresh_id())
     }
 
     /// What is asked for while it is stopped isn't done after the resume either.
@@ -200,13 +193,15 @@ pub async fn serve(
         events.close();
         let _ = tell.send(());
     };
-    let serving = serving::run(listener, router, closing);
+    let door = Arc::clone(&served.agent.outside.door);
+    let clock_fault = || machine_clock::fault(std::time::SystemTime::now());
+    let serving = serving::run(listener, serving::Serving { router, door, clock_fault }, closing);
     let overdue = async {
         let _ = told.await;
         tokio::time::sleep(CLOSING).await;
     };
     tokio::select! {
-        () = serving => Ok(()),
+        ended = serving => ended,
         () = overdue => {
             tracing::warn!("requests were still open {} s after the door closed", CLOSING.as_secs());
             Ok(())

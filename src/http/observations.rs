@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::fields::{Field, Given, Kind, object, query_fields, whole_body};
 use super::percepts::{accepted, checked_text};
 use super::problem::{Answer, json_answer};
+use super::retries::Known;
 use super::{Problem, Served};
 
 pub const OBSERVATION: &[Field] = &[
@@ -92,9 +93,10 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
     {
         let body = checked_text(&served, "speech.text", &text)?;
         let (channel, sender) = ("http".to_owned(), format!("speech:{source}"));
-        let provider_id = served.provider_id("observation", &head.headers, &bytes)?;
+        let Known { provider_id, retry } = Known::of("observation", &head.headers, &bytes)?;
         let submission = Submission { channel, sender, body, provider_id, trust: Trust::Sensor };
-        answer["speech"] = json!(accepted(served.agent.outside.http.hear(submission, confidence)).await?.percept);
+        let told = served.agent.outside.http.submit_once(submission, Some(confidence), retry);
+        answer["speech"] = json!(accepted(told).await?.percept);
     }
     Ok(json_answer(StatusCode::ACCEPTED, &answer))
 }

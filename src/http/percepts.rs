@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use super::fields::{Field, Given, Kind, object, query_fields, whole_body};
 use super::memory::blocking;
 use super::problem::{Answer, json_answer};
+use super::retries::Known;
 use super::{Problem, Served};
 
 /// How long the brain may take to have a percept on disk.
@@ -44,10 +45,11 @@ pub async fn perceive(State(served): State<Arc<Served>>, request: Request) -> An
     let bytes = whole_body(body, served.body_max).await?;
     let given = Given::check(object(&bytes)?, PERCEPT)?;
     let (desk, mut submission) = submission(&served, &given)?;
+    let mut retry = None;
     if submission.provider_id.is_none() {
-        submission.provider_id = served.provider_id("percept", &head.headers, &bytes)?;
+        Known { provider_id: submission.provider_id, retry } = Known::of("percept", &head.headers, &bytes)?;
     }
-    let accepted = submit(&desk, submission).await?;
+    let accepted = accepted(desk.submit_once(submission, None, retry)).await?;
     let id = accepted.percept;
     if let Some(seconds) = given.number("wait_s") {
         let turn = desk.turn(id);
@@ -112,6 +114,11 @@ pub async fn submit(desk: &Desk, submission: Submission) -> Result<Accepted, Pro
 /// Waits until a message is on disk.
 pub async fn accepted(told: oneshot::Receiver<Result<Accepted, String>>) -> Result<Accepted, Problem> {
     match tokio::time::timeout(ACCEPTANCE, told).await {
+        Ok(Ok(Ok(accepted))) if accepted.differs => Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "this Idempotency-Key belongs to an earlier request with another body; no turn begins for this one",
+            "give each new request a key of its own, and send the same body when a request is sent again",
+        )),
         Ok(Ok(Ok(accepted))) => Ok(accepted),
         Ok(Ok(Err(why))) => Err(Problem::later(
             format!("it could not be made durable: {why}"),

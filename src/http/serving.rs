@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,66 +19,144 @@ use http_body::{Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use maxim_actors::effectors::door::Door;
 use maxim_bus::bounds::{HEAD, HEAD_TIME, HEADERS, SEGMENT};
 use rustix::net::{RecvFlags, recv};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower_service::Service;
 
 use super::connections::{Connection, Connections, Phase, Place, Room};
+use super::plain::PlainDoor;
 use super::{Problem, completions};
+use crate::machine_clock;
+use crate::stopping::stop_by;
 
 const STOP: &str = "/v1/stop";
 /// What a connection in reserve may ask for.
-const URGENT: [&str; 4] = [STOP, "/v1/status", "/healthz", "/readyz"];
+pub(super) const URGENT: [&str; 4] = [STOP, "/v1/status", "/healthz", "/readyz"];
 /// How long a connection in reserve has for its request.
-const URGENT_HEAD: Duration = Duration::from_secs(5);
+pub(super) const URGENT_HEAD: Duration = Duration::from_secs(5);
 /// The pause where the system gives no further connection: too many files are open, say.
 const NO_HANDLE: Duration = Duration::from_millis(20);
+/// What the owner can do where no connection can be watched.
+const NO_WATCH: &str =
+    "raise fs.epoll.max_user_watches (or the limit of open files if it says so), or end the program that uses them up";
+
+/// What the door needs beside its listener and its routes.
+pub(super) struct Serving {
+    pub router: Router,
+    pub door: Arc<Door>,
+    /// What is wrong with the machine's clock, if anything.
+    pub clock_fault: fn() -> Option<String>,
+}
+
+impl Serving {
+    /// Why hyper can't serve at present: its date ends with the calendar.
+    fn fault(&self) -> Option<Problem> {
+        (self.clock_fault)().map(|found| only_urgent(&found, machine_clock::FIX))
+    }
+
+    /// Polls a connection of hyper's. Its date panics at the end of the calendar, and what it had read then may have been a
+    /// stop: so that is one.
+    fn poll<F: Future>(&self, connection: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<Option<F::Output>> {
+        match catch_unwind(AssertUnwindSafe(|| connection.poll(cx))) {
+            Ok(polled) => polled.map(Some),
+            Err(_) => {
+                if let Some(found) = (self.clock_fault)() {
+                    let reason = format!("{found}; a request over HTTP was lost by it, which may have been a stop");
+                    drop(self.door.stop(reason, stop_by::HTTP.into()));
+                }
+                Poll::Ready(None)
+            }
+        }
+    }
+}
+
+fn only_urgent(found: &str, fix: &str) -> Problem {
+    Problem::later(format!("{found}; only stop, status and health are answered"), fix)
+}
 
 /// Serves until `shutdown` completes and every request that was begun is answered.
-pub(super) async fn run(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
+///
+/// # Errors
+/// The listener can't be watched.
+pub(super) async fn run(listener: TcpListener, serving: Serving, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+    // A connection for which the runtime has no watch left is not lost: the system has given it to us.
+    #[expect(deprecated, reason = "sound here: a listener keeps its one file as long as it lives")]
+    let listener = AsyncFd::with_interest(listener.into_std()?, Interest::READABLE)?;
+    let (plain, serving) = (PlainDoor::new(serving.router.clone()), Arc::new(serving));
     let all = Connections::new(Room::of_this_process());
     let (closing, closes) = watch::channel(false);
     // Each connection holds one end: the other sees when the last is gone.
     let (open, gone) = watch::channel(());
     let mut shutdown = pin!(shutdown);
-    let mut is_told = false;
+    let (mut is_told, mut is_out_of_watches) = (false, false);
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = accept(&listener) => accepted,
             () = &mut shutdown => break,
         };
-        match accepted {
-            Ok((stream, peer)) => {
-                let place = all.admit(peer.ip());
-                // Its task may have to wait for its turn, and others want its place meanwhile.
-                let mut first = [0; 32];
-                if let Ok((_, seen)) = recv(&stream, &mut first[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
-                    place.connection.has_seen(&first[..seen.min(first.len())]);
-                }
-                let (router, closes, gone) = (router.clone(), closes.clone(), gone.clone());
-                tokio::spawn(async move {
-                    keep(stream, peer, place, router, closes).await;
-                    drop(gone);
-                });
-                // What it has sent already is read before the next one may want its place.
-                tokio::task::yield_now().await;
-            }
-            Err(error) if is_of_the_caller(&error) => {}
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) if is_of_the_caller(&error) => continue,
             Err(error) => {
                 if !std::mem::replace(&mut is_told, true) {
                     tracing::error!(%error, "no connection can be taken; raise the limit of open files if it says so");
                 }
                 all.make_place();
                 tokio::time::sleep(NO_HANDLE).await;
+                continue;
+            }
+        };
+        if let Some(fault) = serving.fault() {
+            plain.serve(stream, peer, fault);
+            continue;
+        }
+        let watched = stream.try_clone().and_then(TcpStream::from_std);
+        match watched {
+            Ok(watched) => {
+                drop(stream);
+                let place = all.admit(peer.ip());
+                // Its task may have to wait for its turn, and others want its place meanwhile.
+                let mut first = [0; 32];
+                if let Ok((_, seen)) = recv(&watched, &mut first[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+                    place.connection.has_seen(&first[..seen.min(first.len())]);
+                }
+                let (serving, closes, gone) = (Arc::clone(&serving), closes.clone(), gone.clone());
+                tokio::spawn(async move {
+                    keep(watched, peer, place, serving, closes).await;
+                    drop(gone);
+                });
+                // What it has sent already is read before the next one may want its place.
+                tokio::task::yield_now().await;
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut is_out_of_watches, true) {
+                    tracing::error!(%error, "a connection can't be watched; only stop, status and health are answered");
+                }
+                plain.serve(stream, peer, only_urgent(&format!("a connection can't be watched: {error}"), NO_WATCH));
             }
         }
     }
     drop((listener, gone));
     let _ = closing.send(true);
     open.closed().await;
+    Ok(())
+}
+
+/// The next connection, which the runtime doesn't watch yet.
+async fn accept(listener: &AsyncFd<std::net::TcpListener>) -> io::Result<(std::net::TcpStream, SocketAddr)> {
+    loop {
+        let mut ready = listener.readable().await?;
+        if let Ok(accepted) = ready.try_io(|listener| listener.get_ref().accept()) {
+            let (stream, peer) = accepted?;
+            stream.set_nonblocking(true)?;
+            return Ok((stream, peer));
+        }
+    }
 }
 
 fn is_of_the_caller(error: &io::Error) -> bool {
@@ -86,9 +165,15 @@ fn is_of_the_caller(error: &io::Error) -> bool {
 }
 
 /// One connection to its end.
-async fn keep(stream: TcpStream, peer: SocketAddr, place: Place, router: Router, mut closes: watch::Receiver<bool>) {
+async fn keep(
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: Place,
+    serving: Arc<Serving>,
+    mut closes: watch::Receiver<bool>,
+) {
     let connection = Arc::clone(&place.connection);
-    let of_requests = Arc::clone(&connection);
+    let (router, of_requests) = (serving.router.clone(), Arc::clone(&connection));
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
         // The guard asks who the peer is.
         request.extensions_mut().insert(ConnectInfo(peer));
@@ -97,19 +182,19 @@ async fn keep(stream: TcpStream, peer: SocketAddr, place: Place, router: Router,
     let head = if connection.is_reserve { URGENT_HEAD } else { Duration::from_secs(HEAD_TIME.limit as u64) };
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(!connection.is_reserve);
-    // hyper's date panics from the year 9999 on, and nobody needs it here.
+    // Nobody needs a date here.
     builder.auto_date_header(false);
     builder.max_headers(HEADERS.limit).max_header_size(HEAD.limit).max_buf_size(HEAD.limit + (8 << 10));
     let io = TokioIo::new(Watched { stream, connection: Arc::clone(&connection) });
-    let mut serving = pin!(builder.serve_connection(io, service).with_upgrades());
+    let mut served = pin!(builder.serve_connection(io, service).with_upgrades());
     let mut is_closing = *closes.borrow();
     if is_closing {
-        serving.as_mut().graceful_shutdown();
+        served.as_mut().graceful_shutdown();
     }
     loop {
         tokio::select! {
-            ended = serving.as_mut() => {
-                if let Err(error) = ended {
+            ended = std::future::poll_fn(|cx| serving.poll(served.as_mut(), cx)) => {
+                if let Some(Err(error)) = ended {
                     tracing::debug!(%error, "a connection broke");
                 }
                 return;
@@ -117,7 +202,7 @@ async fn keep(stream: TcpStream, peer: SocketAddr, place: Place, router: Router,
             () = connection.end.notified() => return,
             _ = closes.changed(), if !is_closing => {
                 is_closing = true;
-                serving.as_mut().graceful_shutdown();
+                served.as_mut().graceful_shutdown();
             }
         }
     }

@@ -1,7 +1,7 @@
 //! P19: memory, queues, disk and file handles stay bounded, and running out of one loses nothing.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -244,7 +244,6 @@ fn waiting(address: &str) -> usize {
 
 /// Sends a stop as a program that has nothing but a socket does, and tells how long that took.
 fn raw_stop(address: &str) -> Duration {
-    use std::io::Read;
     let begun = Instant::now();
     let mut stream = TcpStream::connect(address).expect("connected");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
@@ -289,7 +288,6 @@ fn half_requests_half_bodies_and_silence_take_no_place_from_a_stop() {
 /// A client on a slow line: its head comes in two parts, and the flood goes on between them.
 #[test]
 fn a_stop_whose_head_comes_in_two_parts_keeps_its_place_in_a_flood() {
-    use std::io::Read;
     let place = Place::new();
     let daemon = place.start();
     let address = daemon.url.trim_start_matches("http://").to_owned();
@@ -334,14 +332,19 @@ fn fake_clock() -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn a_clock_before_1970_is_named_by_each_command_and_the_store_stays_as_it_is() {
+fn a_clock_before_1970_or_at_the_calendars_end_is_named_by_each_command_and_the_store_stays_as_it_is() {
     let Some(library) = fake_clock() else {
-        println!("SKIPPED: a clock before 1970: libfaketime isn't installed");
+        println!("SKIPPED: a clock that nothing can be lived by: libfaketime isn't installed");
         return;
     };
     let place = Place::new();
     place.start().say("remember that the spare key is in the blue drawer");
-    for (shown, year) in [("@1969-12-31 23:59:00", "1969"), ("@1902-01-01 00:00:00", "190")] {
+    for (shown, year) in [
+        ("@1969-12-31 23:59:00", "1969"),
+        ("@1902-01-01 00:00:00", "190"),
+        ("@9999-12-30 22:00:01", "9999"),
+        ("@9999-12-31 23:59:59", "9999"),
+    ] {
         let runs = |args: &[&str]| {
             let mut command = place.command();
             command.env("LD_PRELOAD", &library).env("FAKETIME", shown).env("TZ", "UTC");
@@ -366,11 +369,11 @@ fn a_clock_before_1970_is_named_by_each_command_and_the_store_stays_as_it_is() {
         for args in commands {
             let (code, told) = runs(args);
             assert_eq!(code, Some(78), "{args:?}: {told}");
-            assert!(told.contains("the clock of this machine says") && told.contains("set it"), "{args:?}: {told}");
+            assert!(told.contains("the clock of this machine s") && told.contains("set it"), "{args:?}: {told}");
             assert!(told.contains(year) && !told.contains("panic") && !told.contains("damaged"), "{args:?}: {told}");
         }
         let (_, told) = runs(&["doctor"]);
-        assert!(told.contains("the clock of this machine says") && !told.contains("panic"), "{told}");
+        assert!(told.contains("the clock of this machine s") && !told.contains("panic"), "{told}");
         // A daemon lives whose clock was set back; what stops it doesn't ask what time it is.
         let daemon = place.start();
         let (code, told) = runs(&["stop"]);
@@ -381,6 +384,51 @@ fn a_clock_before_1970_is_named_by_each_command_and_the_store_stays_as_it_is() {
     }
     let found = place.start().get("/v1/memory/recall?query=spare%20key").1;
     assert!(found["results"].to_string().contains("blue drawer"), "{found}");
+}
+
+#[test]
+fn a_daemon_whose_clock_runs_beyond_the_calendar_is_stopped_over_http() {
+    let Some(library) = fake_clock() else {
+        println!("SKIPPED: a clock that runs beyond the calendar: libfaketime isn't installed");
+        return;
+    };
+    let place = Place::new();
+    // A file says what time it is, so that the test can put the clock forward.
+    let (clock, next) = (place.root.path().join("clock"), place.root.path().join("clock.next"));
+    let set = |time: &str| {
+        fs::write(&next, time).expect("written");
+        fs::rename(&next, &clock).expect("renamed");
+    };
+    set("@2026-01-31 12:00:00");
+    let daemon = place.start_as(&[], |command| {
+        command.env("LD_PRELOAD", &library).env("FAKETIME_TIMESTAMP_FILE", &clock).env("FAKETIME_NO_CACHE", "1");
+        command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("TZ", "UTC");
+    });
+    let address = daemon.url.trim_start_matches("http://").to_owned();
+    let ask = |stream: &mut TcpStream, line: &str| {
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+        let head = format!("{line} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\n\r\n");
+        stream.write_all(head.as_bytes()).expect("written");
+        let mut some = [0; 4096];
+        let count = stream.read(&mut some).unwrap_or(0);
+        String::from_utf8_lossy(&some[..count]).into_owned()
+    };
+    let connect = || TcpStream::connect(&address).expect("connects");
+    let mut kept = connect();
+    assert!(ask(&mut kept, "GET /healthz").contains("200 OK"));
+    // From the second time on hyper panics wherever it is asked.
+    for shown in ["@9999-12-30 22:00:01", "@9999-12-31 23:59:59"] {
+        set(shown);
+        daemon.until("the rest is closed", || ask(&mut connect(), "GET /v1/goals").contains("is not before 9999"));
+        assert!(ask(&mut connect(), "GET /healthz").contains("200 OK"), "{shown}");
+    }
+    // What an older connection asks for is lost, and may have been a stop.
+    assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], false);
+    let kept = std::cell::RefCell::new(kept);
+    daemon.until("hyper fails", || ask(&mut kept.borrow_mut(), "GET /healthz").is_empty());
+    daemon.until("stopped", || daemon.get("/v1/status").1["stop"]["latched"] == true);
+    assert!(daemon.get("/v1/status").1["stop"]["reason"].to_string().contains("may have been a stop"));
+    assert!(ask(&mut connect(), "POST /v1/stop").contains("\"latched\":true"));
 }
 
 #[test]

@@ -66,6 +66,56 @@ fn a_clients_own_retries_are_one_request() {
 }
 
 #[test]
+fn a_counted_retry_is_one_request_over_kill_9_and_when_it_overtakes_the_first() {
+    let (path, count) = ("/v1/chat/completions", |count| [("x-stainless-retry-count", count)]);
+    let place = Place::new();
+    let daemon = place.start();
+    let wish = completion("run the command sh -c 'echo x >> log.txt'", false);
+    let (status, first) = send(&daemon, path, &count("0"), &wish);
+    assert_eq!((status, lines(&place)), (200, 1), "{first}");
+    daemon.kill();
+    let daemon = place.start();
+    let (status, again) = send(&daemon, path, &count("1"), &wish);
+    assert_eq!((status, turn_of(&again), lines(&place)), (200, turn_of(&first), 1), "{again}");
+    // The second try of another request comes first.
+    let wish = completion("run the command sh -c 'echo y >> log.txt'", false);
+    let (_, later) = send(&daemon, path, &count("1"), &wish);
+    let (_, first) = send(&daemon, path, &count("0"), &wish);
+    assert_eq!((turn_of(&later), lines(&place)), (turn_of(&first), 2));
+    let (_, again) = send(&daemon, path, &count("0"), &wish);
+    assert_ne!(turn_of(&again), turn_of(&first), "who says it again means it");
+    assert_eq!(lines(&place), 3);
+    drop(daemon);
+}
+
+#[test]
+fn another_body_under_a_used_key_is_refused_and_does_nothing() {
+    let place = Place::new();
+    let daemon = place.start();
+    let key = [("idempotency-key", "k-1")];
+    let wish = |file: &str| format!("run the command sh -c 'echo x >> {file}'");
+    let percept = |file: &str| json!({"text": wish(file), "wait_s": 60}).to_string();
+    for (path, first, other) in [
+        ("/v1/percepts", percept("log.txt"), percept("other.txt")),
+        ("/v1/chat/completions", completion(&wish("log.txt"), false), completion(&wish("other.txt"), true)),
+    ] {
+        assert_eq!(send(&daemon, path, &key, &first).0, 200);
+        let (status, told) = send(&daemon, path, &key, &other);
+        assert!(
+            status == 422 && told.contains("Idempotency-Key") && told.contains("key of its own"),
+            "{status}: {told}"
+        );
+        assert_eq!(send(&daemon, path, &key, &first).0, 200, "the first is known still");
+    }
+    let speech = |text: &str| json!({"speech": {"text": text, "confidence": 1.0}}).to_string();
+    assert_eq!(send(&daemon, "/v1/observations", &key, &speech("hello there")).0, 202);
+    assert_eq!(send(&daemon, "/v1/observations", &key, &speech("the red cup is mine")).0, 422);
+    assert_eq!(lines(&place), 2);
+    assert!(!place.work().join("other.txt").exists());
+    drop(daemon);
+}
+
+#[test]
 fn a_key_names_one_request_over_a_restart() {
     let body = json!({"text": WISH, "wait_s": 60}).to_string();
     let key = [("idempotency-key", "k-1")];

@@ -1,6 +1,8 @@
 //! P1, P3: a stop acts at once, by every way, and is latched.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -69,6 +71,41 @@ fn a_phrase_a_signal_a_file_and_the_socket_each_stop_it() {
         let count = line.and_then(|line| line.rsplit(' ').next()).and_then(|count| count.parse::<u64>().ok());
         assert!(count.is_some_and(|count| count > 0), "{by} is not counted: {figures}");
     }
+}
+
+#[test]
+fn silent_and_dripping_callers_of_the_socket_keep_no_stop_waiting() {
+    let place = Place::new();
+    let daemon = place.start();
+    let call = || {
+        let caller = UnixStream::connect(place.data().join("stop.sock")).expect("connects");
+        // An answer that doesn't come fails the test.
+        caller.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+        caller
+    };
+    let silent: Vec<UnixStream> = (0..64).map(|_| call()).collect();
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let mut dripping = call();
+        scope.spawn(move || {
+            while ended.recv_timeout(Duration::from_millis(100)).is_err() {
+                // Given up it calls anew.
+                if dripping.write_all(b".").is_err() {
+                    dripping = call();
+                }
+            }
+        });
+        let mut caller = call();
+        writeln!(caller, "stop smoke").expect("written");
+        let mut told = String::new();
+        BufReader::new(caller).read_line(&mut told).expect("an answer");
+        assert!(told.contains("\"latched\":true"), "{told}");
+        end.send(()).expect("it drips still");
+    });
+    assert_eq!(daemon.get("/v1/status").1["stop"]["reason"], "smoke");
+    let (_, doctor, _) = place.cli(&["doctor"]);
+    assert!(!doctor.contains("thread is dead"), "{doctor}");
+    drop(silent);
 }
 
 #[test]

@@ -2,11 +2,16 @@
 //!
 //! A dumb pipe with a memory for what it let in. Biology: the thalamus, which relays and doesn't interpret.
 //! Law: one constructor fixes every control field; a provider's id is the same message however often it comes, and that of
-//! a signed command is known for good, however many others come after it; at most
+//! a signed command is known for good, however many others come after it; another request under a client's key is refused;
+//! a try that a client counts is the request that it repeats; at most
 //! `credit` turns are in flight, the rest waits here, on disk; that a turn has ended is heard before what wants to begin,
 //! but not while a room is far `behind`: credit comes back when all have followed.
-//! Remembers: provider ids (the newest 10 000, and all of signed commands), turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
+//! Remembers: provider ids (the newest 10 000, and all of signed commands), the newest 1024 requests whose tries are counted,
+//! turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
 //! Down: channels can't acknowledge, so their senders try again; a stop works all the same, by the latch.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,7 +22,7 @@ use maxim_bus::rooms;
 use maxim_bus::signals::acting::OpportunitySensed;
 use maxim_bus::signals::goal::GoalPursued;
 use maxim_bus::signals::percept::stopped_key;
-use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept};
+use maxim_bus::signals::percept::{Inbound, InboundAccepted, Percept, Retry};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::{MessageId, RegionName, Stage, Trust};
 use maxim_config::{ByteCount, Shape, section};
@@ -30,6 +35,12 @@ use maxim_region::{Hears, Pulse, Region};
 
 /// Provider ids that are remembered: enough for days of retries of the busiest provider.
 const PROVIDER_IDS: usize = 10_000;
+/// Requests whose tries are counted, that are remembered.
+const TRIES: usize = 1024;
+/// How long after its last try such a request is known: longer than a turn may take.
+const TRIED: SignedDuration = SignedDuration::from_mins(30);
+/// How long after a later try its first one may arrive, when both were under way at once.
+const OVERTAKEN: SignedDuration = SignedDuration::from_secs(30);
 /// A turn that has not ended after this gives its credit back. Longer than any tool's deadline.
 const TURN_LIMIT: SignedDuration = SignedDuration::from_mins(10);
 
@@ -70,9 +81,27 @@ pub struct Gateway {
     /// `channel/provider id` → percept.
     provider_ids: BTreeMap<String, MessageId>,
     provider_order: VecDeque<String>,
+    /// Of those that are clients' keys: the digest of the request.
+    #[serde(default)]
+    key_digests: BTreeMap<String, String>,
+    /// Requests whose tries are counted, by their digest; the one whose last try is the oldest stands first in the order.
+    #[serde(default)]
+    tries: BTreeMap<String, Try>,
+    #[serde(default)]
+    try_order: VecDeque<String>,
     in_flight: BTreeMap<MessageId, Timestamp>,
     /// Sequence numbers of the waiting queue: next out, next in.
     waiting: (u64, u64),
+}
+
+/// A request whose tries are counted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Try {
+    percept: MessageId,
+    /// When its last try came.
+    at: Timestamp,
+    /// Its first try has come: the next first try is another request.
+    has_first: bool,
 }
 
 /// A percept that waits for credit.
@@ -85,11 +114,27 @@ struct Waiting {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum GatewayEvent {
-    Seen { key: String, percept: MessageId },
-    Begun { turn: MessageId, at: Timestamp },
+    Seen {
+        key: String,
+        percept: MessageId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<String>,
+    },
+    Tried {
+        digest: String,
+        percept: MessageId,
+        at: Timestamp,
+        is_first: bool,
+    },
+    Begun {
+        turn: MessageId,
+        at: Timestamp,
+    },
     Queued,
     Released,
-    Ended { turn: MessageId },
+    Ended {
+        turn: MessageId,
+    },
 }
 
 wiring!(Gateway {
@@ -107,13 +152,27 @@ impl Region for Gateway {
 
     fn apply(&mut self, event: GatewayEvent) {
         match event {
-            GatewayEvent::Seen { key, percept } => {
+            GatewayEvent::Seen { key, percept, digest } => {
                 self.provider_order.push_back(key.clone());
+                if let Some(digest) = digest {
+                    self.key_digests.insert(key.clone(), digest);
+                }
                 self.provider_ids.insert(key, percept);
                 if self.provider_order.len() > PROVIDER_IDS
                     && let Some(oldest) = self.provider_order.pop_front()
                 {
-                    self.provider_ids.remove(&oldest);
+                    self.forget(&oldest);
+                }
+            }
+            GatewayEvent::Tried { digest, percept, at, is_first } => {
+                let before = self.tries.get(&digest).is_some_and(|known| known.percept == percept && known.has_first);
+                self.tries.insert(digest.clone(), Try { percept, at, has_first: is_first || before });
+                self.try_order.retain(|known| *known != digest);
+                self.try_order.push_back(digest);
+                if self.try_order.len() > TRIES
+                    && let Some(oldest) = self.try_order.pop_front()
+                {
+                    self.tries.remove(&oldest);
                 }
             }
             GatewayEvent::Begun { turn, at } => {
@@ -133,14 +192,19 @@ impl Region for Gateway {
         let is_long = |key: &String| key.len() > CHANNEL.limit + 1 + PROVIDER_ID.limit;
         self.provider_order.retain(|key| !is_long(key));
         self.provider_ids.retain(|key, _| !is_long(key));
+        self.key_digests.retain(|key, _| !is_long(key));
         // An id stands in both, with its percept.
-        let bytes = |key: &String| 2 * key.len() + 64;
-        let mut all: usize = self.provider_order.iter().map(bytes).sum();
+        let bytes = |digests: &BTreeMap<String, String>, key: &String| {
+            2 * key.len() + 64 + digests.get(key).map_or(0, |digest| key.len() + digest.len() + 8)
+        };
+        // A try stands in two as well.
+        let tries: usize = self.try_order.iter().map(|digest| 2 * digest.len() + 128).sum();
+        let mut all: usize = tries + self.provider_order.iter().map(|key| bytes(&self.key_digests, key)).sum::<usize>();
         while all > most
             && let Some(oldest) = self.provider_order.pop_front()
         {
-            all -= bytes(&oldest);
-            self.provider_ids.remove(&oldest);
+            all -= bytes(&self.key_digests, &oldest);
+            self.forget(&oldest);
         }
         before - self.provider_order.len()
     }
@@ -170,6 +234,19 @@ impl Gateway {
     /// Percepts that wait for credit.
     pub fn waiting(&self) -> u64 {
         self.waiting.1 - self.waiting.0
+    }
+
+    fn forget(&mut self, key: &str) {
+        self.provider_ids.remove(key);
+        self.key_digests.remove(key);
+    }
+
+    /// The request that this try repeats. A first try is a new request, unless a later one has overtaken it.
+    fn tried(&self, digest: &str, count: u32, now: Timestamp) -> Option<MessageId> {
+        let known = self.tries.get(digest)?;
+        let age = now.duration_since(known.at);
+        let is_same = if count > 0 { age <= TRIED } else { !known.has_first && age <= OVERTAKEN };
+        is_same.then_some(known.percept)
     }
 
     /// Begins the turn, or has it wait for credit. A stop never waits.
@@ -220,8 +297,29 @@ impl Hears<Inbound> for Gateway {
         }
         let signed = |key: &str| inbound.is_signed.then(|| pulse.record(&signed_key(key))).flatten();
         let known = |key: &String| self.provider_ids.get(key).copied().or_else(|| signed(key));
-        if let Some(percept) = key.as_ref().and_then(known) {
-            pulse.emit(InboundAccepted { inbound: inbound.id, percept, channel, repeated: true });
+        let (counted, digest) = match &inbound.retry {
+            Some(Retry::Count { digest, count }) => (Some((digest, *count)), None),
+            Some(Retry::Key { digest }) => (None, Some(digest)),
+            None => (None, None),
+        };
+        let now = pulse.now();
+        let tried = |(digest, count): (&String, u32), percept| GatewayEvent::Tried {
+            digest: digest.clone(),
+            percept,
+            at: now,
+            is_first: count == 0,
+        };
+        let before = match counted {
+            Some((digest, count)) => self.tried(digest, count, now),
+            None => key.as_ref().and_then(known),
+        };
+        if let Some(percept) = before {
+            if let Some(counted) = counted {
+                pulse.keep(tried(counted, percept));
+            }
+            let was = key.as_ref().and_then(|key| self.key_digests.get(key));
+            let differs = digest.zip(was).is_some_and(|(digest, was)| digest != was);
+            pulse.emit(InboundAccepted { inbound: inbound.id, percept, channel, repeated: true, differs });
             return;
         }
         let GatewaySettings { text_max, stop, .. } = pulse.settings();
@@ -244,10 +342,13 @@ impl Hears<Inbound> for Gateway {
             if inbound.is_signed && stop {
                 pulse.put(stopped_key(&key), &id);
             }
-            pulse.keep(GatewayEvent::Seen { key, percept: id });
+            pulse.keep(GatewayEvent::Seen { key, percept: id, digest: digest.cloned() });
+        }
+        if let Some(counted) = counted {
+            pulse.keep(tried(counted, id));
         }
         self.let_in(Waiting { id, percept, trust: inbound.trust }, pulse);
-        pulse.emit(InboundAccepted { inbound: inbound.id, percept: id, channel, repeated: false });
+        pulse.emit(InboundAccepted { inbound: inbound.id, percept: id, channel, repeated: false, differs: false });
     }
 }
 
@@ -272,180 +373,5 @@ impl Hears<TurnEnded> for Gateway {
             pulse.keep(GatewayEvent::Ended { turn: ended.turn });
             self.release(1, pulse);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use maxim_region::rig::{Rig, ear};
-    use maxim_store::Commit;
-
-    fn settings(credit: usize) -> GatewaySettings {
-        GatewaySettings { credit, behind: 4096, text_max: 64 << 10, stop: StopGrammar::new::<_, &str>(&["maxim"], &[]) }
-    }
-
-    fn inbound(body: &str, provider_id: Option<&str>) -> Inbound {
-        Inbound {
-            id: MessageId::from_parts(1, body.len() as u128),
-            channel: "http".into(),
-            sender: "anna".into(),
-            body: body.into(),
-            provider_id: provider_id.map(Into::into),
-            trust: Trust::Owner,
-            heard: None,
-            is_signed: false,
-            moving: false,
-        }
-    }
-
-    fn rig(credit: usize) -> Rig<Gateway> {
-        Rig::new(settings(credit), |bus, probe| {
-            ear::<Percept>(bus, probe);
-            ear::<InboundAccepted>(bus, probe);
-        })
-    }
-
-    #[test]
-    fn a_repeated_provider_id_is_the_first_message_even_after_a_crash() {
-        let mut rig = rig(8);
-        rig.send(inbound("hello", Some("SM1")));
-        rig.crash();
-        rig.send(inbound("hello again", Some("SM1")));
-        let accepted = rig.heard::<InboundAccepted>();
-        assert_eq!(accepted.len(), 2);
-        assert_eq!(accepted[0].percept, accepted[1].percept);
-        assert!(accepted[1].repeated);
-    }
-
-    #[test]
-    fn a_signed_command_is_known_after_ten_thousand_others_and_a_crash() {
-        let mut rig = rig(8);
-        let signed = |id: &str, trust| Inbound { is_signed: true, trust, ..inbound("open the door", Some(id)) };
-        rig.send(signed("first", Trust::Listed));
-        let first = rig.heard::<InboundAccepted>()[0].percept;
-        for n in 0..PROVIDER_IDS + 10 {
-            rig.send(signed(&format!("other {n}"), Trust::Outside));
-        }
-        rig.heard::<InboundAccepted>();
-        rig.crash();
-        rig.send(signed("first", Trust::Listed));
-        let again = rig.heard::<InboundAccepted>().remove(0);
-        assert!(again.repeated && again.percept == first);
-        assert!(!rig.region().provider_ids.contains_key("http/first"), "so it was pushed out there");
-    }
-
-    #[test]
-    fn a_stop_that_is_played_again_is_known_after_ten_thousand_others() {
-        let mut rig = rig(8);
-        rig.send(Inbound { is_signed: true, trust: Trust::Outside, ..inbound("STOP", Some("first")) });
-        for n in 0..PROVIDER_IDS + 10 {
-            rig.send(inbound("hello", Some(&format!("other {n}"))));
-        }
-        assert!(rig.records().get::<MessageId>(&stopped_key("http/first")).is_some());
-    }
-
-    #[test]
-    fn nothing_beyond_a_bound_is_kept() {
-        let mut rig = rig(8);
-        let long = "x".repeat(1_000_000);
-        for n in 0..30 {
-            rig.send(inbound("hello", Some(&format!("{long}{n}"))));
-            rig.send(Inbound { sender: format!("{long}{n}"), ..inbound("hello", None) });
-            rig.send(Inbound { channel: format!("{long}{n}"), ..inbound("hello", None) });
-        }
-        assert!(rig.heard::<Percept>().is_empty() && rig.region().provider_ids.is_empty());
-        rig.send(inbound("hello", None));
-        assert_eq!(rig.heard::<Percept>().len(), 1);
-    }
-
-    #[test]
-    fn a_present_store_whose_root_would_be_too_large_starts_sheds_and_goes_on() {
-        let mut rig = rig(8);
-        // As a build without bounds has left it: in the journal, since no root was taken.
-        for n in 0..22 {
-            let key = format!("http/{n}{}", "x".repeat(900_000));
-            let event = serde_json::to_vec(&GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n) });
-            let epoch = rig.store().epoch(Gateway::NAME);
-            let commit = Commit { events: vec![event.expect("plain data")], ..Commit::of(Gateway::NAME, epoch) };
-            rig.store().accept(commit, |_| ()).expect("accepted");
-        }
-        rig.crash();
-        assert_eq!(rig.region().provider_ids.len(), 22);
-        for n in 0..5 {
-            rig.send(inbound("hello", Some(&format!("new {n}"))));
-        }
-        assert_eq!(rig.heard::<Percept>().len(), 5, "none was refused");
-        rig.crash();
-        assert_eq!(rig.region().provider_ids.len(), 5, "they are gone for good, and what is new is kept");
-    }
-
-    #[test]
-    fn ids_that_were_too_long_go_first_where_the_root_is_too_large() {
-        let mut gateway = Gateway::default();
-        for n in 0..22 {
-            let key = format!("http/{n}{}", "x".repeat(900_000));
-            gateway.apply(GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n) });
-        }
-        gateway.apply(GatewayEvent::Seen { key: "http/short".into(), percept: MessageId::from_parts(1, 99) });
-        assert!(gateway.shed(1 << 20) > 0);
-        assert_eq!((gateway.provider_ids.len(), gateway.provider_order.len()), (1, 1));
-        assert!(gateway.provider_ids.contains_key("http/short"));
-    }
-
-    #[test]
-    fn what_has_no_credit_waits_on_disk_and_comes_in_order() {
-        let mut rig = rig(1);
-        for n in 0..5 {
-            rig.send(inbound(&format!("message {n}"), None));
-        }
-        assert_eq!(rig.region().waiting(), 4);
-        rig.crash();
-        assert_eq!(rig.region().waiting(), 4, "the queue survives");
-        let mut order = Vec::new();
-        for _ in 0..5 {
-            let turn = *rig.region().in_flight.keys().next().expect("a turn is in flight");
-            order.extend(rig.heard::<Percept>().into_iter().map(|percept| percept.content));
-            rig.send(TurnEnded {
-                turn,
-                channel: "http".into(),
-                reply: None,
-                spoken: true,
-                actions: vec![],
-                lost: false,
-                decided: None,
-                rests_on: Vec::new(),
-            });
-        }
-        assert_eq!(order, ["message 0", "message 1", "message 2", "message 3", "message 4"]);
-        assert_eq!(rig.region().waiting(), 0);
-    }
-
-    #[test]
-    fn a_text_is_cut_at_the_limit_of_the_settings() {
-        for (text_max, kept) in [(64 << 10, 2000), (1 << 10, 1024)] {
-            let mut rig: Rig<Gateway> = Rig::new(GatewaySettings { text_max, ..settings(8) }, ear::<Percept>);
-            rig.send(inbound(&"a".repeat(2000), None));
-            assert_eq!(rig.heard::<Percept>()[0].content.len(), kept);
-        }
-    }
-
-    #[test]
-    fn a_stop_does_not_wait_for_credit() {
-        let mut rig = rig(1);
-        rig.send(inbound("hello", None));
-        rig.send(inbound("STOP!!!", None));
-        let percepts = rig.heard::<Percept>();
-        assert_eq!(percepts.len(), 2);
-        assert!(percepts[1].hard_override.is_some());
-    }
-
-    #[test]
-    fn a_turn_that_never_ends_gives_its_credit_back() {
-        let mut rig = rig(1);
-        rig.send(inbound("one", None));
-        rig.send(inbound("two", None));
-        rig.pass(std::time::Duration::from_secs(601));
-        assert_eq!(rig.heard::<Percept>().len(), 2);
     }
 }

@@ -9,6 +9,16 @@ use crate::signal;
 use crate::signal::Trust;
 use crate::units::{Confidence, Intensity, Novelty, Salience};
 
+/// How a client marks a request that it may send again. `digest` names the whole request: where it goes, who sends it, what
+/// it says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Retry {
+    /// By a key, which is the provider's id. Another request under the same key is a mistake.
+    Key { digest: String },
+    /// By the number of the try, from 0 on, and without an id.
+    Count { digest: String, count: u32 },
+}
+
 /// A message as a channel received it, on its way to the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inbound {
@@ -29,6 +39,8 @@ pub struct Inbound {
     /// A body moved when it came: what is nearly a stop is one then. The door says so, and nobody outside.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moving: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
 }
 
 impl Inbound {
@@ -52,6 +64,9 @@ pub struct InboundAccepted {
     pub percept: MessageId,
     pub channel: String,
     pub repeated: bool,
+    /// Another request had this key before: nothing was made of this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub differs: bool,
 }
 
 /// The only override that a message can carry.

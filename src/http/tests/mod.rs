@@ -29,6 +29,7 @@ use crate::config::{Secret, Settings};
 
 mod clients;
 mod doors;
+mod plain;
 mod reference;
 mod trust;
 mod watching;
@@ -139,7 +140,6 @@ impl House {
             tools: Arc::new(core_registry().expect("good specs")),
             channels: Arc::default(),
             imports: super::Imports::default(),
-            retries: super::Retries::default(),
             containment: None,
             tool_servers: Arc::new(ToolServers::new(Vec::new(), &[], ListFolder::default())),
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use maxim_bus::bounds::SOCKET_BACKLOG;
 use maxim_bus::signals::outcome::Outbound;
-use maxim_bus::signals::percept::{Inbound, InboundAccepted};
+use maxim_bus::signals::percept::{Inbound, InboundAccepted, Retry};
 use maxim_bus::signals::thought::TurnEnded;
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, RegionName, Trust};
@@ -36,6 +36,8 @@ pub struct Submission {
 pub struct Accepted {
     pub percept: MessageId,
     pub repeated: bool,
+    /// Another request had this key before: nothing was made of this one.
+    pub differs: bool,
 }
 
 /// Something for a listener of the channel.
@@ -95,17 +97,27 @@ impl Desk {
 
     /// Hands a message in. The answer comes when it is on disk, or with the reason why it can't be.
     pub fn submit(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
-        self.hand_in(submission, None, false)
+        self.hand_in(submission, None, false, None)
     }
 
     /// The same for a message that its provider has signed with its id.
     pub fn submit_signed(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
-        self.hand_in(submission, None, true)
+        self.hand_in(submission, None, true, None)
     }
 
     /// The same for words that were spoken, with the recogniser's confidence.
     pub fn hear(&self, submission: Submission, sure: Confidence) -> oneshot::Receiver<Result<Accepted, String>> {
-        self.hand_in(submission, Some(sure), false)
+        self.hand_in(submission, Some(sure), false, None)
+    }
+
+    /// The same for what a client may send again; `sure`: it was spoken.
+    pub fn submit_once(
+        &self,
+        submission: Submission,
+        sure: Option<Confidence>,
+        retry: Option<Retry>,
+    ) -> oneshot::Receiver<Result<Accepted, String>> {
+        self.hand_in(submission, sure, false, retry)
     }
 
     fn hand_in(
@@ -113,11 +125,12 @@ impl Desk {
         submission: Submission,
         heard: Option<Confidence>,
         is_signed: bool,
+        retry: Option<Retry>,
     ) -> oneshot::Receiver<Result<Accepted, String>> {
         let id = self.door.fresh_id();
         let (tell, told) = oneshot::channel();
         let Submission { channel, sender, body, provider_id, trust } = submission;
-        let inbound = Inbound { id, channel, sender, body, provider_id, trust, heard, is_signed, moving: false };
+        let inbound = Inbound { id, channel, sender, body, provider_id, trust, heard, is_signed, moving: false, retry };
         if let Err(why) = inbound.check() {
             let _ = tell.send(Err(why.to_string()));
             return told;
@@ -159,7 +172,8 @@ impl Desk {
         }
         let durable = operation.hands.durable(operation.lsn).await.map_err(|error| error.to_string());
         if let Some(tell) = self.state.lock().acknowledgements.remove(&accepted.inbound) {
-            let answer = Accepted { percept: accepted.percept, repeated: accepted.repeated };
+            let InboundAccepted { percept, repeated, differs, .. } = *accepted;
+            let answer = Accepted { percept, repeated, differs };
             let _ = tell.send(durable.map(|()| answer));
         }
     }

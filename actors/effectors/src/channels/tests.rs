@@ -114,7 +114,7 @@ fn who_waits_for_a_lost_acknowledgement_is_told_at_once() {
     let inbound = bench.submitted();
     bench.heart.poison(InboundAccepted::NAME, 1);
     let percept = MessageId::from_parts(2, 2);
-    bench.deliver(InboundAccepted { inbound, percept, channel: "http".into(), repeated: false });
+    bench.deliver(InboundAccepted { inbound, percept, channel: "http".into(), repeated: false, differs: false });
     let why = told.try_recv().expect("told").expect_err("lost");
     assert!(why.contains("send it again with the same provider_id"), "{why}");
     assert_eq!(bench.desk.waiting(), (0, 0));

@@ -12,6 +12,8 @@ use super::{NEAR, REFUSED, Readings, STOP, StopGrammar, UNKNOWN, WEAK};
 const LONGEST: usize = 32;
 /// Words of an entry that was nearly said, at most.
 const WINDOW: usize = 6;
+/// The same in a script in which each character is a word: "止まってもらえますか".
+const CHARACTER_WINDOW: usize = 12;
 /// Letters or characters of an entry at least that may have one wrong. Shorter ones are near too much.
 const LETTERS: usize = 4;
 /// Characters that are taken for one unknown word, at most.
@@ -59,7 +61,8 @@ impl StopGrammar {
             let mut once = Readings::NONE;
             once.go_on(&readings, Languages::ALL, |reading| (reading & NEAR == 0).then_some(reading | NEAR));
             let mut has_reason = false;
-            for length in 1..=WINDOW.min(rest.len()) {
+            let window = if rest[0].is_character { CHARACTER_WINDOW } else { WINDOW };
+            for length in 1..=window.min(rest.len()) {
                 let ends_cut = rest[length - 1].is_cut;
                 self.nearly_said(&rest[..length], |classes| {
                     let behind = &rest[length..];
@@ -76,8 +79,14 @@ impl StopGrammar {
 
     /// Whether an entry that begins here talks of stopping, in whatever language: those that talk mix less than those that shout.
     fn talks(&self, rest: &[Token]) -> bool {
-        let mut entries = self.lexicons.iter().flat_map(|lexicon| lexicon.entries(rest));
-        entries.any(|(_, classes)| languages_of(classes, Class::Against) != Languages::NONE)
+        !self.talk(rest).is_empty()
+    }
+
+    /// The words of talk with which these begin.
+    fn talk(&self, rest: &[Token]) -> Vec<String> {
+        let entries = self.lexicons.iter().flat_map(|lexicon| lexicon.entries(rest));
+        let talk = entries.filter(|(_, classes)| languages_of(classes, Class::Against) != Languages::NONE);
+        talk.map(|(length, _)| normal::spaced(&rest[..length])).collect()
     }
 
     /// How many words from here on may be one that isn't known.
@@ -96,14 +105,20 @@ impl StopGrammar {
         let whole = entries.filter(|(length, _)| *length == tokens.len());
         let talking =
             whole.map(|(_, classes)| languages_of(classes, Class::Against)).fold(Languages::NONE, Languages::or);
-        let talks = |at: usize| is_of_characters && self.talks(&tokens[at..]);
-        if talking == Languages::ALL || (0..tokens.len()).any(talks) {
+        if talking == Languages::ALL {
             return;
         }
+        let talk: Vec<String> = if is_of_characters {
+            (0..tokens.len()).flat_map(|at| self.talk(&tokens[at..])).collect()
+        } else {
+            Vec::new()
+        };
         let said: Vec<char> = normal::spaced(tokens).chars().collect();
         for length in said.len().saturating_sub(1).max(LETTERS)..=said.len() + 2 {
             for (entry, classes) in self.lexicons.iter().flat_map(|lexicon| lexicon.whole(length)) {
-                if is_within_a_letter(&said, entry) {
+                // A polite question has its own word of asking: "止まってくれますか".
+                let is_its_own = |word: &String| entry.iter().collect::<String>().contains(word.as_str());
+                if is_within_a_letter(&said, entry) && talk.iter().all(is_its_own) {
                     let is_command = |class: Class| matches!(class, Class::Stop | Class::StopAfterNo | Class::Weak);
                     let open = classes.iter().filter(|(class, _)| talking == Languages::NONE || is_command(*class));
                     near(&open.map(|(class, of)| (*class, of.without(talking))).collect::<Vec<_>>());

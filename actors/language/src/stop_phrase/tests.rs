@@ -271,7 +271,7 @@ fn talk_about_stopping_is_not_a_command() {
         "emergency stops",
         "halt and catch fire",
         "maxim's non-stop",
-        "can you stop?",
+        "can you stop by?",
         "s t o r e",
         "stop loss order",
         "full stop",
