@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use maxim_bus::MessageId;
+use maxim_bus::signals::approval::is_called;
 use serde_json::{Value, json};
 
 use super::beginning::Known;
@@ -94,7 +96,7 @@ impl ApprovalsArgs {
         };
         let missing = |given: &str| format!("nothing is asked under {given}; it may have expired or been answered");
         let known = Known { answer: &asked, list: "approvals", missing, fix: "see `maxim approvals list`" };
-        let id = match by_code(&asked, id) {
+        let id = match by_code(&asked, id).or_else(|| replaced(&asked, id)) {
             Some(id) => id,
             None => known.whole(id)?,
         };
@@ -119,6 +121,13 @@ fn by_code(asked: &Value, code: &str) -> Option<String> {
     let mut fits = asked["approvals"].as_array()?.iter().filter(|approval| approval["code"] == code);
     let id = fits.next()?["id"].as_str()?;
     fits.next().is_none().then(|| id.to_owned())
+}
+
+/// The earlier question with this code or id. The daemon says which question has replaced it.
+fn replaced(asked: &Value, given: &str) -> Option<String> {
+    let all = asked["approvals"].as_array()?.iter().filter_map(|approval| approval["replaced"].as_array()).flatten();
+    let ids = all.filter_map(|id| id.as_str()?.parse::<MessageId>().ok());
+    ids.into_iter().find(|id| is_called(*id, given)).map(|id| id.to_string())
 }
 
 fn shown(asked: &Value, out: &Out) -> String {

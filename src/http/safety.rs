@@ -73,12 +73,14 @@ pub async fn asked(served: &Served) -> Result<Vec<GateEntry>, Problem> {
 
 fn approval(entry: &GateEntry) -> Value {
     json!({
-        "id": entry.id,
+        "id": entry.approval(),
+        "intent": entry.id,
         "tool": entry.intent.tool,
         "params": entry.intent.params,
         "rule": entry.rule,
         "reason": entry.reason,
-        "code": code_of(entry.id),
+        "code": code_of(entry.approval()),
+        "replaced": entry.replaced,
         "asks": entry.asks,
         "always": entry.always,
         "any_arguments": entry.any_arguments,
@@ -103,7 +105,17 @@ pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, r
     }
     let unknown = |why: String| Problem::new(StatusCode::NOT_FOUND, why, "see GET /v1/approvals for what is asked");
     let approval: MessageId = id.parse().map_err(|error| unknown(format!("{id:?} is no approval's id: {error}")))?;
-    if !asked(&served).await?.iter().any(|entry| entry.id == approval) {
+    let open = asked(&served).await?;
+    if let Some(entry) = open.iter().find(|entry| entry.replaced.contains(&approval)) {
+        let why = format!("{approval} was replaced by a new question: {}", entry.reason);
+        let fix = format!(
+            "nothing was decided; the new question is {} (code {})",
+            entry.approval(),
+            code_of(entry.approval())
+        );
+        return Err(Problem::new(StatusCode::CONFLICT, why, fix));
+    }
+    if !open.iter().any(|entry| entry.approval() == approval) {
         return Err(unknown(format!("nothing is asked under {approval}; it may have expired or been answered")));
     }
     let door = &served.agent.outside.door;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use maxim_actors::gate::fear_agent::{GateEntry, GateStatus};
 use maxim_actors::store::StateStore;
+use maxim_bus::signals::approval::code_of;
 use maxim_bus::signals::thought::TurnEnded;
 use serde_json::json;
 use tempfile::TempDir;
@@ -36,7 +37,10 @@ impl Bench {
         let found = self.agent.frame.store.records("fear_agent", .., usize::MAX).expect("read");
         let entries = found.iter().filter(|(key, _)| key.starts_with(b"gate/"));
         let entries = entries.filter_map(|(_, bytes)| serde_json::from_slice::<GateEntry>(bytes).ok());
-        entries.filter(|entry| entry.status == GateStatus::Asked).map(|entry| (entry.id, entry.reason)).collect()
+        entries
+            .filter(|entry| entry.status == GateStatus::Asked)
+            .map(|entry| (entry.approval(), entry.reason))
+            .collect()
     }
 }
 
@@ -187,6 +191,11 @@ const APPROVED: &[(&str, &[Held], Held)] = &[
     ("sh sub/run.sh", &[("sub/run.sh", "echo first > out\n")], ("sub/run.sh", "echo second > out\n")),
     ("make", &[("Makefile", "all:\n\techo first > out\n")], ("Makefile", "all:\n\techo second > out\n")),
     (
+        "make -s -C q",
+        &[("q/Makefile", "include steps\n"), ("q/steps", "all:\n\t@echo first > ../out\n")],
+        ("q/steps", "all:\n\t@echo second > ../out\n"),
+    ),
+    (
         "python3 main.py",
         &[("main.py", "import helper\n"), ("helper.py", "open('out', 'w').write('first')\n")],
         ("helper.py", "open('out', 'w').write('second')\n"),
@@ -212,10 +221,32 @@ fn what_was_approved_is_what_runs() {
         let questions = bench.questions();
         assert_eq!(questions.len(), 1, "{command}: asked anew: {questions:?}");
         assert!(questions[0].1.contains(&format!("{changed} changed")), "{command}: {questions:?}");
+        bench.decides(asked, false);
+        assert!(!bench.file("out").exists(), "{command}: the same yes once more");
         bench.decides(questions[0].0, false);
         assert!(bench.questions().is_empty(), "{command}: {:?}", bench.questions());
         assert!(bench.file("out").exists() || *command == "npm run x", "{command}: {}", bench.why_all());
     }
+}
+
+#[test]
+fn a_yes_in_words_that_comes_too_late_gets_the_new_question_as_its_answer() {
+    let mut bench = Bench::new();
+    bench.put("run.sh", "echo first > out\n");
+    let first = id_of(&bench.say("run the command sh run.sh"));
+    bench.put("run.sh", "echo second > out\n");
+    let said = format!("yes {}", code_of(first));
+    let replies: Vec<String> = (0..2).map(|_| bench.say(&said).reply.unwrap_or_default()).collect();
+    let new = code_of(bench.questions()[0].0);
+    assert_ne!(new, code_of(first));
+    for reply in &replies {
+        assert!(reply.contains(&format!("yes {new}")) && reply.contains("run.sh changed"), "{replies:?}");
+    }
+    // A yes without a code may be the same yes again.
+    bench.say("yes");
+    assert!(!bench.file("out").exists());
+    bench.say(&format!("yes {new}"));
+    assert_eq!(fs::read_to_string(bench.file("out")).expect("it has run"), "second\n");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Files that belong to the agent itself. No tool changes its configuration or its data. No tool reads its data,
 //! because it holds the stop latch and the access to the daemon.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ impl OwnFiles {
 fn spelled(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = Vec::new();
     for path in paths {
-        let path = std::path::absolute(&path).unwrap_or(path);
+        let path = without_ups(std::path::absolute(&path).unwrap_or(path));
         for spelling in [real(&path), path] {
             if !all.contains(&spelling) {
                 all.push(spelling);
@@ -52,6 +52,17 @@ fn spelled(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
         }
     }
     all
+}
+
+/// Paths are compared by their letters, so a `..` must go. The last name stays as it is, because it may be a link.
+fn without_ups(path: PathBuf) -> PathBuf {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return path;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => real(folder).join(name),
+        _ => real(&path),
+    }
 }
 
 /// Resolves links as far as the path exists.
@@ -68,6 +79,22 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_path_with_two_dots_is_known_by_the_place_to_which_it_leads() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let base = folder.path().canonicalize().expect("real");
+        std::fs::create_dir_all(base.join("work/deep")).expect("made");
+        symlink(base.join("work/deep"), base.join("link")).expect("linked");
+        for config in ["work/../m.toml", "work/deep/../../m.toml", "link/../../m.toml"] {
+            let own = OwnFiles::new([base.join(config)], [base.join("work/../data")]);
+            assert_eq!(own.configuration, [base.join("m.toml")], "{config}");
+            std::fs::write(base.join("m.toml"), "").expect("written");
+            assert_eq!(OwnFiles::within(&own.configuration, &[base.join("work")]).count(), 0, "{config}");
+            assert_eq!(OwnFiles::within(&own.configuration, &[base.clone()]).count(), 1, "{config}");
+            assert!(own.is_data(&base.join("data/token")) && !own.is_data(&base.join("work/token")));
+        }
+    }
 
     #[test]
     fn a_path_is_known_as_it_is_named_and_as_links_lead() {

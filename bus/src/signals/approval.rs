@@ -66,6 +66,8 @@ impl AnswerApproval {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenQuestion {
     pub approval: MessageId,
+    /// The action that is asked about. A question that is asked anew has another id than its action.
+    pub intent: MessageId,
     /// Enough letters of the id to tell it from the others.
     pub code: String,
     pub tool: String,
@@ -88,6 +90,12 @@ pub enum ConsentTaken {
     /// It may mean several, or isn't sure to mean this one.
     Which {
         open: Vec<OpenQuestion>,
+    },
+    /// The code names a question that was asked anew, because the program changed.
+    Replaced {
+        question: OpenQuestion,
+        /// The reason of the new question.
+        why: String,
     },
     /// Nothing is open that it could mean.
     Nothing,

@@ -9,13 +9,14 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered, Consent, ConsentTaken, OpenQuestion};
-use maxim_bus::signals::intent::{IntentRefused, Refusal};
+use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered, Consent, ConsentTaken, OpenQuestion, code_of};
+use maxim_bus::signals::intent::{IntentRefused, OUTCOME_UNKNOWN, Refusal};
+use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::percept::Percept;
 use maxim_bus::{MessageId, Trust};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::plan::Plan;
 use super::region::{Turns, TurnsEvent};
@@ -146,9 +147,13 @@ impl Questions {
 }
 
 fn step(question: &OpenQuestion) -> Step {
+    step_of(question.tool.clone(), question.params.clone())
+}
+
+fn step_of(tool: String, params: Json) -> Step {
     Step {
-        tool: question.tool.clone(),
-        params: question.params.clone(),
+        tool,
+        params,
         certainty: maxim_bus::units::Confidence::clamped(1.0),
         pattern: String::new(),
         others: Vec::new(),
@@ -262,6 +267,7 @@ impl Turns {
             Refusal::Stopped if self.questions.wanted.contains_key(&refused.intent) => {
                 pulse.keep(TurnsEvent::Questions(QuestionsEvent::Known { intent: refused.intent }));
             }
+            Refusal::Asked if refused.rule != OUTCOME_UNKNOWN => self.asked_anew(refused, pulse),
             Refusal::Stopped | Refusal::Asked => {}
         }
         if refused.refusal != Refusal::Asked {
@@ -272,6 +278,52 @@ impl Turns {
             };
             self.tell_outcome(refused.intent, answer::refused(&refusal), pulse);
         }
+    }
+
+    /// An allowed act is asked about anew, because its program changed. The turn that waits for its outcome tells the new
+    /// question; without one, the person with the wish hears of it.
+    fn asked_anew(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
+        let intent = refused.intent;
+        let waiting = self.questions.awaited.get(&intent).and_then(|turn| self.turn(*turn, pulse));
+        if let Some(turn) = waiting {
+            let Some(Waiting::Outcome { tool, params, .. }) = turn.waiting.clone() else { return };
+            pulse.keep(TurnsEvent::Questions(QuestionsEvent::Told { intent }));
+            self.asked_by_gate(&turn, refused, pulse);
+            let Some(words) = self.question_words(&turn, &step_of(tool, params), refused, pulse) else { return };
+            return self.say_of_answer(turn, words, "What I was allowed has changed, so I ask anew.", pulse);
+        }
+        // The first question is told by the turn of the wish itself.
+        let Some(wanted) = self.questions.wanted.get(&intent).filter(|_| self.turn(refused.turn, pulse).is_none())
+        else {
+            return;
+        };
+        let Some(approval) = refused.approval else { return };
+        let (turn, code) = (wanted.turn(), code_of(approval));
+        let message = format!(
+            "{} was allowed and isn't done: {}. Answer “yes {code}” or “no {code}”.",
+            refused.tool, refused.reason
+        );
+        let words = self.intent(&turn, RESPOND, json!({ "message": message }));
+        pulse.emit_trusted(turn.id, turn.trust, words);
+    }
+
+    /// The gate's question as it is told in this turn.
+    pub(super) fn question_words(
+        &self,
+        turn: &Turn,
+        step: &Step,
+        refused: &IntentRefused,
+        pulse: &Pulse<'_, Self>,
+    ) -> Option<String> {
+        let approval = refused.approval?;
+        let until = refused.until.map(|until| until.to_zoned(pulse.settings().zone.clone()));
+        let question = answer::Question {
+            code: code_of(approval),
+            id: (!is_outside(&turn.channel)).then(|| approval.to_string()),
+            until: until.map(|until| until.strftime("%H:%M (UTC%:z)").to_string()),
+            always: refused.always.clone(),
+        };
+        Some(answer::approval_needed(step, &refused.reason, &question))
     }
 
     /// Whether the person with the wish is saying no right now. The turn of that answer tells the result.
@@ -315,26 +367,34 @@ impl Hears<ApprovalAnswered> for Turns {
             ConsentTaken::Allowed { question, granted } => {
                 close(pulse);
                 turn.said.extend(granted.iter().map(|words| format!("{words}.")));
-                let (intent, id) = (question.approval, turn.id);
+                let (intent, id) = (question.intent, turn.id);
                 if self.questions.wanted.get(&intent).is_some_and(|wanted| wanted.is_of(&turn)) {
                     pulse.keep(TurnsEvent::Questions(QuestionsEvent::Known { intent }));
                 }
                 pulse.keep(TurnsEvent::Questions(QuestionsEvent::Awaited { intent, turn: id }));
-                turn.waiting = Some(Waiting::Outcome { intent, tool: question.tool.clone() });
+                turn.waiting =
+                    Some(Waiting::Outcome { intent, tool: question.tool.clone(), params: question.params.clone() });
                 self.keep(&turn, pulse);
             }
             ConsentTaken::Denied { question } => {
                 close(pulse);
-                if self.questions.wanted.contains_key(&question.approval) {
-                    pulse.keep(TurnsEvent::Questions(QuestionsEvent::Known { intent: question.approval }));
+                if self.questions.wanted.contains_key(&question.intent) {
+                    pulse.keep(TurnsEvent::Questions(QuestionsEvent::Known { intent: question.intent }));
                 }
-                let again = self.is_about_again(question.approval);
+                let again = self.is_about_again(question.intent);
                 let words = answer::denied(&step(question), again);
                 self.say_of_answer(turn, words, "I was told no, so I leave it.", pulse);
             }
             ConsentTaken::Which { open } => {
                 let open: Vec<(String, Step)> = open.iter().map(|one| (one.code.clone(), step(one))).collect();
                 self.say_of_answer(turn, answer::which(&open), "It isn't clear what the answer is for; I ask.", pulse);
+            }
+            ConsentTaken::Replaced { question, why } => {
+                let code = &question.code;
+                let words = format!(
+                    "That question was replaced, so I do nothing: {why}. The new question waits for “yes {code}” or “no {code}”."
+                );
+                self.say_of_answer(turn, words, "A question was answered that I have asked anew.", pulse);
             }
             ConsentTaken::NotTheirs => {
                 let words = "That isn't yours to decide: it was asked elsewhere. It still waits.".to_owned();

@@ -1,8 +1,6 @@
 //! The end of a step: its outcome, a refusal by the gate, or an answer of the brain about itself.
 
-use maxim_bus::signals::approval::code_of;
 use maxim_bus::signals::intent::{IntentRefused, OUTCOME_UNKNOWN, Refusal as Refused};
-use maxim_bus::signals::outbox::is_outside;
 use maxim_bus::signals::outcome::ToolResult;
 use maxim_bus::signals::recall::InquiryAnswered;
 use maxim_bus::signals::thought::{ActionSummary, Deed, Mind};
@@ -159,7 +157,7 @@ impl Hears<IntentRefused> for Turns {
             return self.end(turn, false, pulse);
         }
         let words = match (refused.refusal, refused.approval) {
-            (Refused::Asked, Some(approval)) => {
+            (Refused::Asked, Some(_)) => {
                 let wanted = maxim_speech::Step {
                     tool: step.tool.clone(),
                     params: step.params.clone(),
@@ -168,14 +166,7 @@ impl Hears<IntentRefused> for Turns {
                     others: Vec::new(),
                 };
                 self.asked_by_gate(&turn, refused, pulse);
-                let until = refused.until.map(|until| until.to_zoned(pulse.settings().zone.clone()));
-                let question = answer::Question {
-                    code: code_of(approval),
-                    id: (!is_outside(&turn.channel)).then(|| approval.to_string()),
-                    until: until.map(|until| until.strftime("%H:%M (UTC%:z)").to_string()),
-                    always: refused.always.clone(),
-                };
-                answer::approval_needed(&wanted, &refused.reason, &question)
+                self.question_words(&turn, &wanted, refused, pulse).unwrap_or_default()
             }
             _ => answer::refused(&answer::Refusal {
                 tool: refused.tool.clone(),

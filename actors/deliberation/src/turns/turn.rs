@@ -144,7 +144,12 @@ pub(super) enum Waiting {
     /// The gate's decision about an answer. `is_bare`: it named no approval. `is_a_word`: its letters may also be a word.
     Gate { is_bare: bool, is_a_word: bool },
     /// The outcome of an allowed act.
-    Outcome { intent: MessageId, tool: String },
+    Outcome {
+        intent: MessageId,
+        tool: String,
+        #[serde(default)]
+        params: serde_json::Value,
+    },
 }
 
 /// The name of a conversation partner: `channel/person`.

@@ -32,6 +32,8 @@ impl Hears<IntentPermitted> for FearAgent {
             always: None,
             any_arguments: None,
             files: Files { escalation: ask.clone(), ..Files::default() },
+            question: None,
+            replaced: Vec::new(),
         };
         self.judge_entry(entry, Seen::default(), pulse);
     }

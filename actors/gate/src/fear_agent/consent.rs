@@ -2,7 +2,8 @@
 //!
 //! Law: the owner decides everything. A sender who may command on a channel decides what was asked on that channel.
 //! Nobody else decides; their attempt is counted and reported. A bare yes answers the last question of its
-//! conversation. If it may mean another question, the gate asks which. A code is the end of a question's random id. A
+//! conversation. If it may mean another question, the gate asks which. A question that is asked anew, because the program
+//! changed, has a new id and takes no bare yes. A code is the end of a question's random id. A
 //! wrong code counts against every question that its author could have decided; too many wrong codes close the
 //! question.
 
@@ -63,9 +64,15 @@ fn may_decide(answer: &AnswerApproval, trust: Trust, channel: &str) -> bool {
     }
 }
 
+/// What an answer to the question before gets.
+fn told_replaced(entry: &GateEntry) -> String {
+    let (approval, reason) = (entry.approval(), &entry.reason);
+    format!("this question was replaced by {} ({approval}): {reason}", code_of(approval))
+}
+
 /// Gives each question a code with enough letters to differ from the others.
 fn told_apart(entries: Vec<GateEntry>) -> Vec<OpenQuestion> {
-    let ids: Vec<MessageId> = entries.iter().map(|entry| entry.id).collect();
+    let ids: Vec<MessageId> = entries.iter().map(GateEntry::approval).collect();
     let distinct = |letters: usize| {
         let mut codes: Vec<String> = ids.iter().map(|id| longer_code_of(*id, letters)).collect();
         codes.sort_unstable();
@@ -73,8 +80,9 @@ fn told_apart(entries: Vec<GateEntry>) -> Vec<OpenQuestion> {
     };
     let letters = (code_of(MessageId::from_parts(0, 0)).len()..=32).find(|letters| distinct(*letters)).unwrap_or(32);
     let question = |entry: GateEntry| OpenQuestion {
-        approval: entry.id,
-        code: longer_code_of(entry.id, letters),
+        approval: entry.approval(),
+        intent: entry.id,
+        code: longer_code_of(entry.approval(), letters),
         tool: entry.intent.tool,
         params: entry.intent.params,
     };
@@ -107,6 +115,18 @@ impl FearAgent {
         open.filter_map(|(id, _)| pulse.record::<GateEntry>(&record_key(*id))).collect()
     }
 
+    /// The open question with this id.
+    fn open_question(&self, approval: MessageId, pulse: &Pulse<'_, Self>) -> Option<GateEntry> {
+        let entries = self.asked.keys().filter_map(|id| pulse.record::<GateEntry>(&record_key(*id)));
+        entries.into_iter().find(|entry| entry.approval() == approval)
+    }
+
+    /// The open question that replaced the one with this code.
+    fn replacement_of(&self, code: &str, pulse: &Pulse<'_, Self>) -> Option<GateEntry> {
+        let mut open = self.open_questions(pulse).into_iter();
+        open.find(|entry| entry.replaced.iter().any(|before| is_called(*before, code)))
+    }
+
     /// A code named no question. It counts against each open question that its author could have decided.
     fn count_guess(&self, answer: &AnswerApproval, trust: Trust, pulse: &mut Pulse<'_, Self>) {
         let mut open = self.open_questions(pulse);
@@ -130,14 +150,16 @@ impl FearAgent {
         let trust = pulse.trust();
         let consent = &answer.consent;
         let is_meant = |entry: &GateEntry| match &consent.code {
-            Some(letters) => is_called(entry.id, letters),
+            Some(letters) => is_called(entry.approval(), letters),
             None => entry.intent.channel == answer.channel && entry.intent.recipient == answer.sender,
         };
         let meant: Vec<GateEntry> = self.open_questions(pulse).into_iter().filter(is_meant).collect();
         let is_somebodys = !meant.is_empty();
         let mut theirs: Vec<GateEntry> =
             meant.into_iter().filter(|entry| may_decide(answer, trust, &entry.intent.channel)).collect();
-        let is_sure = consent.code.is_some() || consent.is_fresh;
+        // A bare yes may be the same yes once more, so it doesn't answer a question that was asked anew.
+        let is_new = theirs.first().is_none_or(|entry| entry.replaced.is_empty());
+        let is_sure = consent.code.is_some() || (consent.is_fresh && (is_new || !consent.agrees));
         match theirs.len() {
             0 if is_somebodys => {
                 let (channel, sender) = (&answer.channel, &answer.sender);
@@ -146,6 +168,12 @@ impl FearAgent {
                 ConsentTaken::NotTheirs
             }
             0 => {
+                if let Some(entry) = consent.code.as_ref().and_then(|code| self.replacement_of(code, pulse))
+                    && may_decide(answer, trust, &entry.intent.channel)
+                {
+                    let why = entry.reason.clone();
+                    return ConsentTaken::Replaced { question: told_apart(vec![entry]).remove(0), why };
+                }
                 if consent.code.is_some() {
                     self.count_guess(answer, trust, pulse);
                 }
@@ -189,9 +217,10 @@ impl Hears<ApprovalDecided> for FearAgent {
             return;
         }
         let approval = decided.approval;
-        let asked = self.asked.contains_key(&approval).then(|| pulse.record::<GateEntry>(&record_key(approval)));
-        let Some(entry) = asked.flatten() else {
-            pulse.reply(DecisionTaken { approval, taken: false, refused: None, granted: None });
+        let Some(entry) = self.open_question(approval, pulse) else {
+            let replaced = self.open_questions(pulse).into_iter().find(|entry| entry.replaced.contains(&approval));
+            let refused = replaced.map(|entry| told_replaced(&entry));
+            pulse.reply(DecisionTaken { approval, taken: false, refused, granted: None });
             return;
         };
         let wanted = (decided.allow && decided.always && !entry.is_doubt()).then_some(&decided.reach);
@@ -213,7 +242,7 @@ impl Hears<AnswerApproval> for FearAgent {
     fn hear(&self, answer: &AnswerApproval, pulse: &mut Pulse<'_, Self>) {
         let taken = self.take(answer, pulse);
         let ended = match &taken {
-            ConsentTaken::Allowed { question, .. } | ConsentTaken::Denied { question } => Some(question.approval),
+            ConsentTaken::Allowed { question, .. } | ConsentTaken::Denied { question } => Some(question.intent),
             _ => None,
         };
         let is_theirs =

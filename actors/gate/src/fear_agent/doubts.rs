@@ -48,6 +48,8 @@ impl Hears<OutcomeDoubted> for FearAgent {
             always: None,
             any_arguments: None,
             files: Files::default(),
+            question: None,
+            replaced: Vec::new(),
         };
         Self::put_question(entry, pulse);
     }

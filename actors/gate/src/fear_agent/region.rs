@@ -20,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::clock::Reckoned;
 use maxim_bus::mode::Powers;
 use maxim_bus::rooms;
-use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered};
+use maxim_bus::signals::approval::{AnswerApproval, ApprovalAnswered, code_of};
 use maxim_bus::signals::bridges::{
     ApprovalEnd, ApprovalEnded, AssessContext, ContextAssessed, Counsel, Counsels, EnergyChanged, EscalationCounselled,
     goal_kind,
@@ -183,9 +183,33 @@ pub struct GateEntry {
     /// The files that it would run.
     #[serde(default)]
     pub files: Files,
+    /// The id of the open question, if it was asked anew. The first question has the id of the intent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<MessageId>,
+    /// Earlier questions about this intent. An answer to one of them decides nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<MessageId>,
 }
 
 impl GateEntry {
+    /// The id of its question.
+    pub fn approval(&self) -> MessageId {
+        self.question.unwrap_or(self.id)
+    }
+
+    /// Gives it a question with a new id and another code. An answer to the question before decides nothing anymore.
+    pub(super) fn renew_question(&mut self, mut fresh_id: impl FnMut() -> MessageId) {
+        let before = self.approval();
+        self.replaced.push(before);
+        let question = loop {
+            let id = fresh_id();
+            if self.replaced.iter().all(|old| code_of(*old) != code_of(id)) {
+                break id;
+            }
+        };
+        self.question = Some(question);
+    }
+
     /// The tool's name as the caller used it.
     pub(super) fn called(&self) -> String {
         self.terms.called.clone().unwrap_or_else(|| self.intent.tool.clone())
@@ -428,7 +452,7 @@ impl FearAgent {
         let GateEntry { id, expires, .. } = entry;
         let refused = refusal_of(&entry, Refusal::Asked, &entry.rule, entry.reason.clone());
         let always = entry.always.clone();
-        let question = IntentRefused { approval: Some(id), until: Some(expires), always, ..refused };
+        let question = IntentRefused { approval: Some(entry.approval()), until: Some(expires), always, ..refused };
         pulse.put(record_key(id), &entry);
         pulse.keep(FearEvent::Asked { id, expires });
         pulse.emit_trusted(entry.intent.turn, entry.trust, question);

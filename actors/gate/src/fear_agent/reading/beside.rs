@@ -56,7 +56,13 @@ pub(super) fn judge(walker: &mut Walker, call: &Call, parsed: &Parsed) {
                         format!("what {} would run out of {folder} can't be told: {why}", call.name),
                     );
                 }
+                // `make -C dir` takes its includes and runs its recipes in that folder.
+                let before = match row.judged {
+                    "makefile" => std::mem::replace(&mut walker.cwd, folder.clone()),
+                    _ => walker.cwd.clone(),
+                };
                 judge_found(walker, call, row.judged, &found.files);
+                walker.cwd = before;
             }
         }
     }
@@ -224,6 +230,38 @@ fn acts(walker: &mut Walker, language: Language, text: &str, imported: &BTreeSet
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_makefile_under_another_folder_takes_its_includes_and_scripts_there() {
+        use super::super::super::{Mode, Setting, ToolCall, judge_seen};
+        use maxim_bus::signals::program_files::{Found, Wanted};
+
+        let setting = Setting { mode: Mode::Active, workdir: "/w".into(), home: "/h".into(), own: Default::default() };
+        for command in ["make -C q", "make -s --directory=q", "make --directory q all", "cd q && make"] {
+            let params = serde_json::json!({ "command": command });
+            let mut seen = super::super::Seen::default();
+            for _ in 0..4 {
+                let judged = judge_seen(&ToolCall { tool: "bash", params: &params }, &setting, Some(&seen));
+                for wanted in judged.wanted {
+                    let path = match &wanted {
+                        Wanted::Beside { folder, names, .. }
+                            if folder == "/w/q" && names.contains(&"Makefile".into()) =>
+                        {
+                            Some("/w/q/Makefile".to_owned())
+                        }
+                        _ => None,
+                    };
+                    let text = Some("include steps\nall:\n\tsh lk/x.txt\n".to_owned());
+                    let file = path.map(|path| ProgramFile { path, digest: "1".into(), text, fault: None });
+                    seen.found.push(Found { wanted, files: file.into_iter().collect(), fault: None });
+                }
+            }
+            for path in ["/w/q/steps", "/w/q/lk/x.txt"] {
+                let wanted = Wanted::Text { path: path.into() };
+                assert!(seen.found.iter().any(|found| found.wanted == wanted), "{command}: {path}: {:?}", seen.found);
+            }
+        }
+    }
 
     #[test]
     fn a_key_is_seen_where_it_is_set() {

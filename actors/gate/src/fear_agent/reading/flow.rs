@@ -307,6 +307,10 @@ impl FearAgent {
                     (_, Err(why)) => Some(format!("what it would run could not be compared ({why}), so it may have")),
                 };
                 if let Some(changed) = changed {
+                    // A second yes to the question before must not allow what nobody has seen.
+                    if purpose == Purpose::Checking {
+                        entry.renew_question(|| pulse.fresh_id());
+                    }
                     return self.judge_anew(entry, changed, pulse);
                 }
                 entry.files.fixed = before;
@@ -332,15 +336,15 @@ impl FearAgent {
         }
     }
 
-    /// The executor found another file than the allowed one. The action did not begin; it is asked about anew under its
-    /// id.
+    /// The executor found another file than the allowed one. The action did not begin; it is asked about anew.
     pub(in super::super) fn ended(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        let Some(entry) = pulse.record::<GateEntry>(&begun_key(result.intent)) else { return };
+        let Some(mut entry) = pulse.record::<GateEntry>(&begun_key(result.intent)) else { return };
         pulse.remove(begun_key(result.intent));
         let Some(changed) = result.output.get(CHANGED).and_then(serde_json::Value::as_str) else { return };
         if entry.intent.unasked || self.stopped {
             return;
         }
+        entry.renew_question(|| pulse.fresh_id());
         self.judge_anew(GateEntry { id: result.action, ..entry }, changed.to_owned(), pulse);
     }
 }

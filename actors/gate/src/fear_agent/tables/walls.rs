@@ -20,6 +20,8 @@ enum When {
     Always,
     /// One of these options is given.
     Options(&'static str),
+    /// Its first word is one of these, and it names nothing local. Behind `@`: only if a word holds a version.
+    Fetches(&'static str),
     /// A mode that makes a program run as its owner is set.
     SetId,
     /// It concerns processes that this call hasn't started.
@@ -59,6 +61,7 @@ static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
             let [programs, rules, when, wall, words] = row[..] else { return None };
             let when = match when.split_once(' ') {
                 Some(("options", options)) => When::Options(options),
+                Some(("fetches", words)) => When::Fetches(words),
                 _ => match when {
                     "set-id" => When::SetId,
                     "outside" => When::Outside,
@@ -98,6 +101,7 @@ fn is_met(when: When, call: &Refusable) -> bool {
     match when {
         When::Always => true,
         When::Options(options) => call.args.iter().any(|arg| options.split(' ').any(|option| is_option(arg, option))),
+        When::Fetches(words) => fetches(call.args, words),
         When::SetId => call.args.iter().any(|arg| {
             let mode = arg.strip_prefix("--mode=").or_else(|| arg.strip_prefix("-m")).unwrap_or(arg);
             (call.sets_id)(mode) && !mode.contains('/')
@@ -110,6 +114,50 @@ fn is_met(when: When, call: &Refusable) -> bool {
             is_known || (!call.has_others && !named.any(|arg| arg.starts_with('%')))
         }
     }
+}
+
+/// Options by which a package tool or git stays on this machine, or may.
+const LOCAL: &[&str] = &[
+    "--offline",
+    "--prefer-offline",
+    "--no-index",
+    "--find-links",
+    "-f",
+    "--path",
+    "--local",
+    "--link",
+    "--list",
+    "--dry-run",
+    "-n",
+    "--no-install",
+    "--no",
+    "--no-download",
+    "--help",
+    "-h",
+    "--git-dir",
+    "--work-tree",
+    "-C",
+    "--prefix",
+];
+
+/// Whether these arguments fetch or send over the network. In doubt they don't, so a person is asked.
+fn fetches(args: &[String], words: &str) -> bool {
+    let mut operands = args.iter().filter(|arg| !arg.starts_with('-'));
+    let Some(verb) = operands.next() else { return false };
+    let is_wanted = words.split(' ').any(|word| match word.strip_suffix('@') {
+        Some("") => verb.contains('@'),
+        Some(word) => verb == word && operands.clone().any(|arg| arg.contains('@')),
+        None => verb == word,
+    });
+    let is_local = |arg: &String| {
+        let option = arg.split('=').next().unwrap_or_default();
+        let is_file = [".whl", ".tgz", ".tar.gz", ".gem", ".zip", ".crate"].iter().any(|end| arg.ends_with(end));
+        // A registry gets the file that `publish` or `upload` names.
+        let is_sent = ["publish", "upload", "push"].contains(&verb.as_str()) && is_file;
+        arg.starts_with(['.', '/', '~']) || arg.starts_with("file:") || LOCAL.contains(&option) || (is_file && !is_sent)
+    };
+    let is_url = |arg: &String| arg.contains("://") && !arg.starts_with("file:");
+    is_wanted && (args.iter().any(is_url) || !args.iter().any(is_local))
 }
 
 /// `--pid`, `--pid=1`, `-p1`.
@@ -131,7 +179,12 @@ mod tests {
         for row in rows(table) {
             assert_eq!(row.len(), 5, "{row:?}");
             assert!(["calls", "signals", "rights", "files", "network"].contains(&row[3]), "{row:?}");
-            assert!(["-", "set-id", "outside"].contains(&row[2]) || row[2].starts_with("options -"), "{row:?}");
+            assert!(
+                ["-", "set-id", "outside"].contains(&row[2])
+                    || row[2].starts_with("options -")
+                    || row[2].starts_with("fetches "),
+                "{row:?}"
+            );
             assert!(row[4].contains(';'), "it tells what to do instead: {row:?}");
         }
     }

@@ -12,7 +12,7 @@ use maxim_bus::signals::intent::{
     ApprovalDecided, DecisionTaken, Escalation, Intent, IntentPermitted, IntentRefused, Refusal,
 };
 use maxim_bus::signals::percept::Percept;
-use maxim_bus::signals::program_files::{FixPrograms, Found, ProgramsFixed, ProgramsRead, ReadPrograms};
+use maxim_bus::signals::program_files::{FixPrograms, Fixed, Found, ProgramsFixed, ProgramsRead, ReadPrograms, Scope};
 use maxim_bus::signals::thought::Mind;
 use maxim_bus::units::Confidence;
 use maxim_bus::{Envelope, MessageId, Signal, Trust};
@@ -45,6 +45,8 @@ fn settings() -> FearSettings {
 struct Gate {
     rig: Rig<FearAgent>,
     next: u128,
+    /// Heard beside an answer, and not looked at yet.
+    left: Vec<Arc<Envelope>>,
 }
 
 /// What the gate made of a wish.
@@ -67,7 +69,7 @@ impl Gate {
             ear::<ReadPrograms>(bus, probe);
             ear::<FixPrograms>(bus, probe);
         });
-        Self { rig, next: 0 }
+        Self { rig, next: 0, left: Vec::new() }
     }
 
     fn wish(&mut self, tool: &str, params: Value, channel: &str, ask: Option<Escalation>) -> Said {
@@ -302,6 +304,85 @@ fn whoever_commands_on_one_channel_grants_for_that_channel() {
     assert!(matches!(taken, ConsentTaken::Allowed { granted: Some(_), .. }), "{taken:?}");
     assert!(matches!(wish(&mut gate, "twilio"), Said::Cleared(_)));
     assert!(matches!(wish(&mut gate, "http"), Said::Asked(_)));
+}
+
+/// A fingerprint of one file with this content.
+fn of_content(scope: &Scope, content: &str) -> Fixed {
+    fixed_of(scope.clone(), BTreeMap::from([("/w/t.sh".to_owned(), content.to_owned())]), None)
+}
+
+impl Gate {
+    /// The same as `said`, with a program of this content on the disk.
+    fn said_with(&mut self, content: &str) -> Said {
+        loop {
+            let mut all = std::mem::take(&mut self.left);
+            all.extend(self.rig.heard_all());
+            if all.is_empty() {
+                return Said::Nothing;
+            }
+            for envelope in all {
+                if let Some(asked) = envelope.get::<ReadPrograms>() {
+                    let found = asked.wanted.iter();
+                    let found = found.map(|wanted| Found { wanted: wanted.clone(), files: Vec::new(), fault: None });
+                    self.rig.send(ProgramsRead { intent: asked.intent, found: found.collect() });
+                } else if let Some(asked) = envelope.get::<FixPrograms>() {
+                    let fixed = Some(of_content(&asked.scope, content));
+                    self.rig.send(ProgramsFixed { intent: asked.intent, fixed, fault: None });
+                } else if let Some(refused) = envelope.get::<IntentRefused>() {
+                    return refused.approval.map_or(Said::Refused(refused.rule.clone()), Said::Asked);
+                } else if let Some(cleared) = envelope.get::<ClearedIntent>() {
+                    return Said::Cleared(cleared.rule().to_owned());
+                }
+            }
+        }
+    }
+
+    /// Says yes on the channel, with a code or without. The disk isn't looked at.
+    fn yes(&mut self, code: Option<String>) -> ConsentTaken {
+        let turn = MessageId::from_parts(9, 9);
+        let consent = Consent { agrees: true, always: false, code, is_fresh: true };
+        let said = Percept::from_outside("http", "anna", "yes".into(), false, Trust::Owner);
+        self.rig.send_in(turn, Trust::Owner, AnswerApproval::said(&said, turn, consent).expect("said"));
+        self.left = self.rig.heard_all();
+        let taken = self.left.iter().find_map(|one| one.get::<ApprovalAnswered>().cloned());
+        taken.expect("an answer").taken
+    }
+}
+
+#[test]
+fn a_question_asked_anew_is_a_new_one_and_the_old_yes_decides_nothing() {
+    let mut gate = Gate::new();
+    let first = gate.asks("python3 a.py");
+    let decide = |approval, allow| {
+        let (by, at) = ("anna".into(), monday_morning());
+        ApprovalDecided { approval, allow, always: false, reach: GrantReach::Call, by, at }
+    };
+    gate.rig.send(decide(first, true));
+    let Said::Asked(second) = gate.said_with("changed") else { panic!("asked anew") };
+    assert!(second != first && code_of(second) != code_of(first));
+    // By the door, by its code, and without one: the same yes once more.
+    gate.heard_all();
+    gate.rig.send(decide(first, true));
+    let decided = gate.heard::<DecisionTaken>().remove(0);
+    assert!(!decided.taken && decided.refused.is_some_and(|why| why.contains(&code_of(second))));
+    let ConsentTaken::Replaced { question, why } = gate.yes(Some(code_of(first))) else { panic!("replaced") };
+    assert_eq!((question.approval, question.code.as_str()), (second, code_of(second).as_str()));
+    assert!(why.contains("t.sh (new) changed"), "{why}");
+    assert!(matches!(gate.yes(None), ConsentTaken::Which { .. }));
+    assert_eq!(gate.said_with("changed"), Said::Nothing);
+    // A crash changes nothing of it, and a third change makes a third question.
+    gate.rig.crash();
+    assert!(matches!(gate.yes(Some(code_of(first))), ConsentTaken::Replaced { .. }));
+    assert!(
+        matches!(gate.yes(Some(code_of(second))), ConsentTaken::Allowed { question, .. } if question.intent == first)
+    );
+    let Said::Asked(third) = gate.said_with("again") else { panic!("asked once more") };
+    for old in [first, second] {
+        let taken = gate.yes(Some(code_of(old)));
+        assert!(matches!(taken, ConsentTaken::Replaced { question, .. } if question.approval == third));
+    }
+    gate.rig.send(decide(third, true));
+    assert!(matches!(gate.said_with("again"), Said::Cleared(_)));
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn one_rule_for_a_path_whichever_tool_reads_it() {
 fn what_a_yes_does_let_pass_is_still_asked_about() {
     for judged in [
         command("python3 a.py"),
-        command("git push"),
+        command("git push ./other.git main"),
         command("git reset --hard"),
         command("echo x > $TMPDIR/a"),
         command("pip install ./local"),
@@ -153,6 +153,27 @@ const REFUSED: &[(&str, &str)] = &[
     ("sysctl -w kernel.x=1", "files"),
     ("psql -c 'drop table x'", "network"),
     ("kubectl delete pod x", "network"),
+    ("pip install requests", "network"),
+    ("pip install -r requirements.txt", "network"),
+    ("python3 -m pip install requests", "network"),
+    ("pip download requests", "network"),
+    ("npm install left-pad", "network"),
+    ("npm ci", "network"),
+    ("npx -y cowsay", "network"),
+    ("npx cowsay@latest", "network"),
+    ("cargo install ripgrep", "network"),
+    ("go get example.org/a", "network"),
+    ("go install example.org/a@latest", "network"),
+    ("gem install rake", "network"),
+    ("twine upload dist/a.whl", "network"),
+    ("npm publish", "network"),
+    ("cargo publish", "network"),
+    ("git push", "network"),
+    ("git push --force origin main", "network"),
+    ("git push https://example.org/a.git", "network"),
+    ("timeout 5 git push", "network"),
+    ("sh -c 'pip install requests'", "network"),
+    ("python3 -m http.server 21998", "network"),
 ];
 
 #[test]
@@ -194,7 +215,15 @@ fn what_the_sandbox_lets_pass_is_asked_about_as_before() {
         "prlimit --nofile=64 python3 a.py",
         "setpriv --no-new-privs python3 a.py",
         "chmod -R 777 d",
-        "git push --force",
+        "git push --force ./other.git",
+        "pip install -e .",
+        "pip install --no-index --find-links wheels requests",
+        "npm ci --offline",
+        "npm run install",
+        "cargo install --path .",
+        "go install",
+        "npx tsc",
+        "python3 -m pytest",
         "strace ls",
     ] {
         let judged = with(Barriers::default(), false, Mode::Active, source);
