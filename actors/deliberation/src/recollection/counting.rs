@@ -11,7 +11,9 @@ use serde_json::{Value as Json, json};
 use super::View;
 use super::asked::{Asked, StepWanted, recall, within};
 use super::evidence::{episodes, evidence, is_mine};
-use super::search::PAGE;
+
+/// Results that are counted.
+const MOST: usize = 20;
 
 /// A count among the best results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,7 +25,7 @@ pub struct Counting {
 
 /// The look-up for such a count.
 pub(crate) fn counting(topic: &str, told: bool, span: Option<NamedSpan>) -> StepWanted {
-    let mut params = within(span.as_ref(), PAGE);
+    let mut params = within(span.as_ref(), MOST);
     params["query"] = json!(topic);
     recall(params, Asked::Counting(Counting { topic: topic.to_owned(), told, span }))
 }
@@ -35,7 +37,7 @@ impl Counting {
         let mut found = evidence(output, view);
         found.retain(|one| answer::covers_all(&self.topic, &one.text));
         // The best fit comes first. If the last one doesn't fit, no others do.
-        let is_all = page.len() < PAGE || page.last().is_some_and(|last| !answer::covers_all(&self.topic, &last.text));
+        let is_all = page.len() < MOST || page.last().is_some_and(|last| !answer::covers_all(&self.topic, &last.text));
         if self.told {
             found.retain(|one| is_mine(one, view.asker));
             found.sort_by_key(|one| one.at);
