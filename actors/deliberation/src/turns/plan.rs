@@ -221,7 +221,7 @@ fn question(
         }
         QuestionKind::HowOften { topic, told } => {
             let (topic, span) = spans::apart(&topic, now, zone);
-            past(counting(&topic, told, span), false)
+            past(counting(&topic, told, span, asker), false)
         }
         QuestionKind::WhatHappened { tool, topic, which, success } => {
             let (topic, span) = spans::apart(&topic, now, zone);
@@ -235,7 +235,7 @@ fn question(
                     let asked = topic::of_others(&topic);
                     recall(asked).steps.pop()
                 }
-                (Which::Counted, _) => Some(counting(&topic::of_others(&topic), false, span.clone())),
+                (Which::Counted, _) => Some(counting(&topic::of_others(&topic), false, span.clone(), asker)),
                 _ => None,
             };
             let plainly = plainly.unwrap_or_else(|| deeds_by_words(tool.clone(), &topic, success, span.as_ref()));
