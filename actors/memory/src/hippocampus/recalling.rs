@@ -102,11 +102,18 @@ impl Hippocampus {
                 bounded
             });
         }
-        let is_more = found.len() > most && filter.is_read();
+        let mut is_more = found.len() > most && filter.is_read();
         found.truncate(most);
         if let Some(about) = filter.about.as_deref().filter(|_| is_more) {
             let known: BTreeSet<u32> = found.iter().map(|(document, ..)| *document).collect();
-            let others = by_words(about, filter, most).into_iter().map(|hit| hit.document);
+            let hits = by_words(about, filter, most);
+            // The best fit comes first. If the last one doesn't fit, no others do.
+            let fits = |document| {
+                let episode = pulse.record::<EpisodicMemory>(&episode_key(document));
+                episode.is_some_and(|episode| passes(filter, &recalled(episode, 1.0, Via::Index)))
+            };
+            is_more = hits.last().is_none_or(|last| hits.len() >= most && fits(last.document));
+            let others = hits.into_iter().map(|hit| hit.document);
             let others = others.filter(|document| !known.contains(document) && Some(*document) != own);
             let mut others: Vec<u32> = others.collect();
             indexes.keys.put_in_order(&mut others, filter.oldest);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-
 use super::super::segment::SEGMENT;
 use super::*;
 use maxim_region::Region;
