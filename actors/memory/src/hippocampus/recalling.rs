@@ -110,7 +110,7 @@ impl Hippocampus {
             // The best fit comes first. If the last one doesn't fit, no others do.
             let fits = |document| {
                 let episode = pulse.record::<EpisodicMemory>(&episode_key(document));
-                episode.is_some_and(|episode| passes(filter, &recalled(episode, 1.0, Via::Index)))
+                episode.is_some_and(|episode| answer::bears_on(about, &clipped(&episode.perception.text, CLIP)))
             };
             is_more = hits.last().is_none_or(|last| hits.len() >= most && fits(last.document));
             let others = hits.into_iter().map(|hit| hit.document);
