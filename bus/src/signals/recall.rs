@@ -39,11 +39,34 @@ pub struct EpisodeFilter {
     /// Without a query: all that pass are counted too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub count: bool,
+    /// Only episodes with these ids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    /// Only words of this person, or of a person who isn't known. Words with which the agent did something are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told_by: Option<String>,
+    /// Only acts of the agent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
+    /// Only episodes whose text bears on these words. Unlike `query`, it doesn't rank.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The first of these that names a known tool, or no tool, takes the place of this filter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<EpisodeFilter>,
     /// 1 to 20 for tools; batch doors may ask for more. 0 means the default of 5.
     pub limit: usize,
 }
 
 impl EpisodeFilter {
+    /// Episodes that are read one by one for a question that the indexes alone don't answer, at most.
+    pub const READ: usize = 500;
+
+    /// Whether the indexes alone don't answer it.
+    pub fn is_read(&self) -> bool {
+        self.told_by.is_some() || self.done || self.about.is_some()
+    }
+
     /// True when nothing but words is asked.
     pub fn is_open(&self) -> bool {
         let named = [&self.goal, &self.tool_name, &self.object, &self.person, &self.mode];
@@ -123,12 +146,20 @@ pub struct RecallEpisodes {
     pub until: Option<Timestamp>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EpisodesRecalled {
+    #[serde(rename = "results", alias = "episodes")]
     pub episodes: Vec<RecalledEpisode>,
     /// Where it was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<EpisodesCounted>,
+    /// The number of the alternative that was taken, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternative: Option<usize>,
+    /// The number of episodes that were read. `None`: all that may pass were read, or as many were found as asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<usize>,
 }
 
 /// How many episodes pass a filter; of all others than those that went well or failed nobody knows how they ended.

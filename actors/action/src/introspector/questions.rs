@@ -19,7 +19,7 @@ use maxim_tools::narrative::{EXAMINE, THINK};
 
 /// The part of a question that looks for rhythms.
 const RHYTHMS: &str = "suprachiasmatic_nucleus (rhythms)";
-/// The highest number of results that the agent itself may ask for.
+/// The highest number of results that the agent itself may ask for, unless memory is asked without a model.
 const MOST: u64 = 20;
 /// Results where no number is given.
 const LIMIT: u64 = 5;
@@ -181,11 +181,13 @@ pub(super) fn found_at_most(params: &Json) -> usize {
     usize::try_from(limit.unwrap_or(LIMIT)).unwrap_or(usize::MAX)
 }
 
-/// The parameters, with no higher limit than the agent may have. Outside of a turn there is none.
+/// The parameters, with no higher limit than a turn may have. Outside of a turn there is none.
 pub(super) fn bounded(inquiry: &Inquiry) -> Json {
     let mut params = inquiry.params.clone();
+    let is_of_habit = inquiry.tool == "memory_recall" && !inquiry.by_model;
+    let most = if is_of_habit { EpisodeFilter::READ as u64 } else { MOST };
     if let (Some(limit), Some(_)) = (params.get("limit").and_then(Json::as_u64), inquiry.turn) {
-        params["limit"] = limit.clamp(1, MOST).into();
+        params["limit"] = limit.clamp(1, most).into();
     }
     params
 }

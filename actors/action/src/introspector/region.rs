@@ -281,10 +281,7 @@ impl Hears<EpisodesRecalled> for Introspector {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let Some((_, _, open)) = self.asked(pulse) else { return };
         let report = narrative::remembered(&open.tool, &open.params, &answer.episodes, pulse.settings())
-            .unwrap_or_else(|| match answer.counted {
-                Some(counted) => json!({ "results": answer.episodes, "counted": counted }),
-                None => json!({ "results": answer.episodes }),
-            });
+            .unwrap_or_else(|| json!(answer));
         self.reported(report, pulse);
     }
 }

@@ -346,7 +346,7 @@ fn remember(rig: &mut Rig<PrefrontalCortex>, question: MessageId, text: &str) {
         said: true,
         speaker: None,
     };
-    rig.answer(turn(), question, EpisodesRecalled { episodes: vec![episode], counted: None });
+    rig.answer(turn(), question, EpisodesRecalled { episodes: vec![episode], ..EpisodesRecalled::default() });
 }
 
 #[test]

@@ -1,16 +1,15 @@
 //! A look-up in memory, and the question behind it.
 
 use jiff::Timestamp;
-use maxim_speech::Place;
 use maxim_speech::question::wanted::Wanted;
 use maxim_speech::time::spans::NamedSpan;
+use maxim_speech::{Place, Whose};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::counting::Counting;
 use super::deeds::Deeds;
 use super::events::Events;
-use super::grounds::Recounting;
 use super::neighbours::Beside;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,7 +31,7 @@ pub(crate) enum Asked {
     Events(Events),
     Beside(Beside),
     /// The grounds of the last answer.
-    Grounds(Recounting),
+    Grounds,
     Happened {
         tool: Option<String>,
         topic: String,
@@ -50,21 +49,17 @@ pub(crate) enum Asked {
         /// When the best answer was told.
         #[serde(default)]
         at: Option<Timestamp>,
-        /// The number of look-ups for what was told next.
+        /// The next words of the same person are looked up.
         #[serde(default)]
-        looks: usize,
+        is_behind: bool,
     },
-    /// What this person told or asked, by time, order or number. It is read page by page.
+    /// What this person told or asked, by time, order or number.
     Told {
         about: String,
         place: Place,
         #[serde(default)]
         asked: bool,
         span: Option<String>,
-        /// The parameters of the first page.
-        within: Json,
-        found: Json,
-        pages: u32,
     },
     /// Why something was or wasn't done.
     WhyDid {
@@ -84,6 +79,16 @@ pub(super) fn recall(params: Json, question: Asked) -> StepWanted {
     StepWanted { tool: "memory_recall".into(), params, question: Some(question) }
 }
 
+impl Asked {
+    /// The question that a find answers.
+    pub(crate) fn answered_by(&self, found: &Json) -> &Self {
+        match self {
+            Self::Deeds(deeds) => deeds.without_tool(found).unwrap_or(self),
+            _ => self,
+        }
+    }
+}
+
 /// Parameters of a look-up: at most `limit` results, in a span of time where one is given.
 pub(crate) fn within(span: Option<&NamedSpan>, limit: usize) -> Json {
     let mut params = json!({ "limit": limit });
@@ -94,4 +99,16 @@ pub(crate) fn within(span: Option<&NamedSpan>, limit: usize) -> Json {
         }
     }
     params
+}
+
+/// Leaves out the episodes that are none of the person asked about, or don't bear on `about`.
+pub(crate) fn narrow(params: &mut Json, whose: Whose, about: &str, asker: &str) {
+    match whose {
+        Whose::Anyones => {}
+        Whose::Askers => params["told_by"] = json!(asker),
+        Whose::Own => params["done"] = json!(true),
+    }
+    if !about.is_empty() {
+        params["about"] = json!(about);
+    }
 }

@@ -1,19 +1,17 @@
-//! How often something was told, or told of: counted among the results that fit the words best.
+//! How often something was told, or told of.
 
-use std::cmp::Reverse;
-
-use maxim_bus::signals::recall::EpisodesCounted;
+use maxim_bus::signals::recall::{EpisodeFilter, EpisodesCounted};
+use maxim_speech::Whose;
 use maxim_speech::answer::{self, Evidence, Often, Reply};
 use maxim_speech::time::spans::NamedSpan;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::View;
-use super::asked::{Asked, StepWanted, recall, within};
-use super::evidence::{episodes, evidence, is_mine};
-use super::search::PAGE;
+use super::asked::{Asked, StepWanted, narrow, recall, within};
+use super::evidence::{evidence, is_mine, recalled};
 
-/// A count among the best results.
+/// A count of what holds all words of a topic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counting {
     topic: String,
@@ -22,29 +20,27 @@ pub struct Counting {
 }
 
 /// The look-up for such a count.
-pub(crate) fn counting(topic: &str, told: bool, span: Option<NamedSpan>) -> StepWanted {
-    let mut params = within(span.as_ref(), PAGE);
-    params["query"] = json!(topic);
+pub(crate) fn counting(topic: &str, told: bool, span: Option<NamedSpan>, asker: &str) -> StepWanted {
+    let mut params = within(span.as_ref(), EpisodeFilter::READ);
+    narrow(&mut params, if told { Whose::Askers } else { Whose::Anyones }, topic, asker);
     recall(params, Asked::Counting(Counting { topic: topic.to_owned(), told, span }))
 }
 
 impl Counting {
     pub(super) fn answered(&self, output: &Json, view: &View<'_>) -> (Reply, Vec<Evidence>) {
         let zone = view.zone;
-        let page = episodes(output);
+        let recalled = recalled(output);
+        let at_least = recalled.read.is_some() || recalled.episodes.len() >= EpisodeFilter::READ;
         let mut found = evidence(output, view);
         found.retain(|one| answer::covers_all(&self.topic, &one.text));
-        // The best fit comes first. If the last one doesn't fit, no others do.
-        let is_all = page.len() < PAGE || page.last().is_some_and(|last| !answer::covers_all(&self.topic, &last.text));
         if self.told {
             found.retain(|one| is_mine(one, view.asker));
-            found.sort_by_key(|one| one.at);
-            return (answer::how_often_told(&self.topic, !is_all, &found, zone), found);
+            found.reverse();
+            return (answer::how_often_told(&self.topic, at_least, &found, zone), found);
         }
-        found.sort_by_key(|one| Reverse(one.at));
         let when = self.span.as_ref().map_or(String::new(), |span| format!(" {}", span.words));
         let what = format!("anything of the kind{when} (about “{}”)", self.topic);
         let counted = EpisodesCounted { total: found.len() as u64, ..EpisodesCounted::default() };
-        (answer::how_often(&what, Often { counted, at_least: !is_all }, &found, zone), found)
+        (answer::how_often(&what, Often { counted, at_least }, &found, zone), found)
     }
 }

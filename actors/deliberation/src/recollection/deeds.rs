@@ -1,9 +1,9 @@
 //! The agent's deeds, looked up by the name of a tool.
 //!
-//! Law: a tool's name that memory knows is looked up in its index, from the newest or the oldest on, and counted there. A verb of
-//! the grammar comes after it.
+//! Law: the first name of a tool that memory knows is looked up in its index, and counted there. A verb of the grammar comes
+//! after the names in the words. If memory knows no such tool, it answers the look-up by words instead.
 
-use maxim_bus::signals::recall::{EpisodesCounted, RecalledEpisode};
+use maxim_bus::signals::recall::{EpisodeFilter, EpisodesCounted};
 use maxim_speech::Which;
 use maxim_speech::answer::{self, Evidence, Often, Origin, Reply};
 use maxim_speech::question::topic;
@@ -14,30 +14,19 @@ use serde_json::{Value as Json, json};
 
 use super::View;
 use super::asked::{Asked, StepWanted, recall, within};
-use super::evidence::{episodes, evidence, joined};
-use super::search::{PAGE, PAGES};
+use super::evidence::{evidence, recalled};
+use super::search::ENOUGH;
 
 /// A look-up of deeds by the name of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deeds {
-    /// Possible names of the tool, each with the rest of the topic. The first is tried now.
-    tries: Vec<(String, String)>,
-    /// The name that memory knows. `None` while it is looked for, or if any tool is meant.
-    tool: Option<String>,
-    is_found: bool,
-    /// The fitting deeds filled more than a page, so all uses are read in their order.
-    #[serde(default)]
-    in_order: bool,
-    /// The topic without the tool's name.
-    about: String,
-    topic: String,
+    /// Possible names of the tool, each with the rest of the topic. `None`: any tool is meant.
+    tries: Vec<(Option<String>, String)>,
     which: Which,
     success: Option<bool>,
     span: Option<NamedSpan>,
-    found: Json,
-    pages: u32,
-    /// The look-up if memory knows no such tool.
-    otherwise: Box<StepWanted>,
+    /// The question if memory knows no such tool.
+    otherwise: Option<Box<Asked>>,
 }
 
 /// The look-up of deeds. `tool`: the tool that the grammar knows by its verb. `plainly`: the look-up by words.
@@ -56,141 +45,90 @@ pub(crate) fn deeds(
         None => (about, success),
     };
     let about = if which == Which::Any && success.is_none() { about } else { topic::without_order(&about) };
-    let mut tries = topic::tries(&about);
+    let tries = topic::tries(&about).into_iter().map(|(name, rest)| (Some(name), rest));
+    let mut tries: Vec<(Option<String>, String)> = tries.collect();
     // The verb of a tool is no part of the tool's object.
     if let Some(tool) = tool.filter(|_| which != Which::Any) {
         let rest = about.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
-        tries.push((tool.to_owned(), rest));
-    }
-    let mut deeds = Deeds {
-        tries,
-        tool: None,
-        is_found: false,
-        in_order: false,
-        about: String::new(),
-        topic: topic.to_owned(),
-        which,
-        success,
-        span,
-        found: Json::Null,
-        pages: 0,
-        otherwise: Box::new(plainly),
-    };
-    if !deeds.tries.is_empty() {
-        return deeds.look_for();
+        tries.push((Some(tool.to_owned()), rest));
     }
     // "How many times did you fail?" is about any tool.
-    if which == Which::Counted && deeds.success.is_some() && terms(&about).is_empty() {
-        deeds.is_found = true;
-        return deeds.look();
+    if tries.is_empty() && which == Which::Counted && success.is_some() && terms(&about).is_empty() {
+        tries.push((None, String::new()));
     }
-    *deeds.otherwise
+    if tries.is_empty() {
+        return plainly;
+    }
+    let mut deeds = Deeds { tries, which, success, span, otherwise: None };
+    let mut alternatives: Vec<Json> =
+        deeds.tries.iter().map(|(tool, about)| deeds.look(tool.as_deref(), about)).collect();
+    alternatives.push(plainly.params);
+    deeds.otherwise = plainly.question.map(Box::new);
+    recall(json!({ "alternatives": alternatives }), Asked::Deeds(deeds))
+}
+
+/// Whether each use counts: "it" and "a file" narrow nothing.
+fn is_of_all(about: &str) -> bool {
+    terms(about).iter().all(|word| is_vague(word))
 }
 
 impl Deeds {
-    pub(super) fn is_begun(&self) -> bool {
-        self.pages > 0
-    }
-
-    fn look_for(self) -> StepWanted {
-        let name = self.tries.first().map(|(name, _)| name.clone());
-        recall(json!({ "tool_name": name, "limit": 1 }), Asked::Deeds(self))
-    }
-
-    /// A page of the tool's deeds.
-    fn look(self) -> StepWanted {
-        let mut params = within(self.span.as_ref(), PAGE);
-        if let Some(tool) = &self.tool {
+    /// The parameters for the deeds of a tool.
+    fn look(&self, tool: Option<&str>, about: &str) -> Json {
+        let is_counted = self.which == Which::Counted;
+        let is_of_all = is_of_all(about);
+        let limit = if is_counted && !is_of_all { EpisodeFilter::READ } else { ENOUGH };
+        let mut params = within(self.span.as_ref(), limit);
+        if let Some(tool) = tool {
             params["tool_name"] = json!(tool);
         }
         if let Some(success) = self.success {
             params["success"] = json!(success);
         }
-        if self.is_by_words() {
-            params["query"] = json!(self.about);
-        } else if self.which == Which::First {
+        if !is_of_all {
+            params["about"] = json!(about);
+        }
+        if self.which == Which::First {
             params["oldest"] = json!(true);
-        } else if self.which == Which::Counted && self.is_of_all() {
+        }
+        if is_counted {
             params["count"] = json!(true);
         }
-        recall(params, Asked::Deeds(self))
+        params
     }
 
-    /// Whether each use counts: "it" and "a file" narrow nothing.
-    fn is_of_all(&self) -> bool {
-        terms(&self.about).iter().all(|word| is_vague(word))
-    }
-
-    /// Whether the tool's deeds are looked up by the words, the best fit first.
-    fn is_by_words(&self) -> bool {
-        !self.in_order && !self.is_of_all()
-    }
-
-    fn bears(&self, text: &str) -> bool {
-        self.is_of_all() || answer::bears_on(&self.about, text)
-    }
-
-    pub(super) fn further(&self, output: &Json, view: &View<'_>) -> Option<StepWanted> {
-        let page = episodes(output);
-        if !self.is_found {
-            let mut next = self.clone();
-            let (tool, about) = next.tries.remove(0);
-            if !page.is_empty() {
-                return Some(Self { tool: Some(tool), about, is_found: true, ..next }.look());
-            }
-            return Some(if next.tries.is_empty() { *next.otherwise } else { next.look_for() });
-        }
-        if self.is_by_words() {
-            // The best fit comes first. If the last one doesn't fit, no others do.
-            let is_more = page.len() >= PAGE && page.last().is_some_and(|last| self.bears(&last.text));
-            return is_more.then(|| Self { in_order: true, ..self.clone() }.look());
-        }
-        let kept: Vec<RecalledEpisode> = page.iter().filter(|one| self.bears(&one.text)).cloned().collect();
-        let found = joined(&self.found, &json!({ "results": kept }));
-        let is_done = evidence(&found, view).iter().any(|one| one.undone().is_none());
-        let is_enough = match self.which {
-            Which::Counted => self.is_of_all(),
-            _ => is_done,
-        };
-        let times = page.iter().map(|episode| episode.timestamp);
-        let (bound, at) = match self.which {
-            Which::First => ("time_after", times.max()?),
-            _ => ("time_before", times.min()?),
-        };
-        if is_enough || page.len() < PAGE || self.pages >= PAGES {
-            return None;
-        }
-        let mut step = Self { found, pages: self.pages + 1, ..self.clone() }.look();
-        step.params[bound] = json!(at);
-        Some(step)
+    /// The question that was answered if memory knows no such tool.
+    pub(super) fn without_tool(&self, found: &Json) -> Option<&Asked> {
+        let is_none = recalled(found).alternative.is_some_and(|number| number >= self.tries.len());
+        self.otherwise.as_deref().filter(|_| is_none)
     }
 
     pub(super) fn answered(&self, output: &Json, view: &View<'_>) -> (Reply, Vec<Evidence>) {
-        let all = joined(&self.found, output);
-        let mut deeds = evidence(&all, view);
-        deeds.retain(|one| matches!(one.origin, Origin::Did { .. }) && self.bears(&one.text));
-        deeds.sort_by_key(|one| std::cmp::Reverse(one.at));
-        if self.which == Which::First {
-            deeds.reverse();
-        }
+        let recalled = recalled(output);
+        let Some((tool, about)) = recalled.alternative.and_then(|number| self.tries.get(number)).or(self.tries.first())
+        else {
+            return (Reply::default(), Vec::new());
+        };
+        let mut deeds = evidence(output, view);
+        deeds.retain(|one| matches!(one.origin, Origin::Did { .. }));
         let when = self.span.as_ref().map_or(String::new(), |span| format!(" {}", span.words));
-        let what = match (&self.tool, self.success) {
+        let what = match (tool, self.success) {
             (Some(tool), Some(false)) => format!("that {tool} failed{when}"),
             (Some(tool), Some(true)) => format!("that {tool} worked{when}"),
             (Some(tool), None) => format!("using {tool}{when}"),
             (None, _) => format!("that anything of mine failed{when}"),
         };
-        let about = if self.is_of_all() { String::new() } else { format!(" (about “{}”)", self.about) };
-        let what = format!("{what}{about}");
+        let of = if is_of_all(about) { String::new() } else { format!(" (about “{about}”)") };
+        let what = format!("{what}{of}");
         let zone = view.zone;
         let reply = match self.which {
             Which::Counted => {
-                let counted: Option<EpisodesCounted> = serde_json::from_value(output["counted"].clone()).ok();
                 let of = |success| deeds.iter().filter(|one| one.success == success).count() as u64;
                 let looked =
                     EpisodesCounted { total: deeds.len() as u64, succeeded: of(Some(true)), failed: of(Some(false)) };
-                let at_least = counted.is_none() && self.pages >= PAGES;
-                answer::how_often(&what, Often { counted: counted.unwrap_or(looked), at_least }, &deeds, zone)
+                let at_least = recalled.read.is_some() || deeds.len() >= EpisodeFilter::READ;
+                let at_least = recalled.counted.is_none() && at_least;
+                answer::how_often(&what, Often { counted: recalled.counted.unwrap_or(looked), at_least }, &deeds, zone)
             }
             _ => answer::first_done(&what, &deeds, zone),
         };
@@ -204,18 +142,20 @@ mod tests {
 
     #[test]
     fn who_failed_how_often_is_counted_by_the_index() {
-        let plainly = recall(json!({}), Asked::Predict { topic: "plainly".into() });
-        let step = deeds(None, "print fail", Which::Counted, None, None, plainly.clone());
-        assert_eq!(step.params, json!({ "tool_name": "print", "limit": 1 }), "is it a tool that memory knows?");
-        let Some(Asked::Deeds(asked)) = step.question else { panic!("{step:?}") };
-        let known = Deeds { tool: Some("print".into()), is_found: true, ..asked };
-        let params = known.clone().look().params;
-        assert_eq!(params, json!({ "tool_name": "print", "success": false, "count": true, "limit": PAGE }));
-        let report = |in_order| Deeds { about: "the weekly report".into(), in_order, ..known.clone() }.look().params;
-        assert_eq!(report(false)["query"], "the weekly report", "by its words first");
-        assert_eq!(report(true), json!({ "tool_name": "print", "success": false, "limit": PAGE }));
-        let step = deeds(None, "fail", Which::Counted, None, None, plainly.clone());
-        assert_eq!(step.params, json!({ "success": false, "count": true, "limit": PAGE }));
+        let plainly = recall(json!({ "query": "plainly" }), Asked::Predict { topic: "plainly".into() });
+        let asked = |topic: &str| deeds(None, topic, Which::Counted, None, None, plainly.clone());
+        let alternatives = |topic: &str| asked(topic).params["alternatives"].clone();
+        let print = json!({ "tool_name": "print", "success": false, "count": true, "limit": ENOUGH });
+        assert_eq!(alternatives("print fail"), json!([print, { "query": "plainly" }]));
+        let any = json!({ "success": false, "count": true, "limit": ENOUGH });
+        assert_eq!(alternatives("fail"), json!([any, { "query": "plainly" }]));
+        let Some(Asked::Deeds(of_print)) = asked("print fail").question else { panic!("no deeds") };
+        let report = of_print.look(Some("print"), "the weekly report");
+        assert_eq!((&report["about"], &report["limit"]), (&json!("the weekly report"), &json!(EpisodeFilter::READ)));
         assert_eq!(deeds(None, "", Which::Any, None, None, plainly.clone()), plainly);
+        let question = Asked::Deeds(of_print);
+        assert_eq!(question.answered_by(&json!({ "results": [], "alternative": 0 })), &question);
+        let plain = plainly.question.expect("a question");
+        assert_eq!(question.answered_by(&json!({ "results": [], "alternative": 1 })), &plain);
     }
 }

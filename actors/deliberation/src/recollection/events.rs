@@ -1,12 +1,8 @@
 //! The events of a span of time.
-//!
-//! Law: the pages are read one by one, and only fitting episodes are kept.
 
-use std::cmp::Reverse;
-
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use maxim_bus::clock::Reckoned;
-use maxim_bus::signals::recall::RecalledEpisode;
+use maxim_bus::signals::recall::EpisodeFilter;
 use maxim_speech::Whose;
 use maxim_speech::answer::{self, Evidence, Origin, Reply};
 use maxim_speech::time::spans::{self, NamedSpan};
@@ -14,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::View;
-use super::asked::{Asked, StepWanted, recall, within};
-use super::evidence::{episodes, evidence, is_of, joined};
-use super::search::{PAGE, PAGES};
+use super::asked::{Asked, StepWanted, narrow, recall, within};
+use super::evidence::{episodes, is_of, piece};
 
 /// The events of a span may be told a day later.
 const TOLD_LATER: SignedDuration = SignedDuration::from_hours(24);
@@ -27,67 +22,45 @@ pub struct Events {
     about: String,
     whose: Whose,
     span: NamedSpan,
-    found: Json,
-    pages: u32,
 }
 
 /// The look-up of the events of a span.
-pub(crate) fn events(about: &str, whose: Whose, span: NamedSpan) -> StepWanted {
+pub(crate) fn events(about: &str, whose: Whose, span: NamedSpan, asker: &str) -> StepWanted {
     let about = ["to ", "with ", "at ", "in ", "on "].iter().find_map(|lead| about.strip_prefix(lead)).unwrap_or(about);
-    let events = Events { about: about.trim_end_matches(',').to_owned(), whose, span, found: Json::Null, pages: 0 };
-    events.look(None)
+    let about = about.trim_end_matches(',').to_owned();
+    let mut params = within(Some(&span), EpisodeFilter::READ);
+    if let Some(before) = span.before {
+        params["time_before"] = json!(before.later(TOLD_LATER));
+    }
+    narrow(&mut params, whose, &about, asker);
+    recall(params, Asked::Events(Events { about, whose, span }))
 }
 
 /// The look-up of the agent's own deeds in a span.
 pub(crate) fn deeds_in(span: NamedSpan) -> StepWanted {
-    events("", Whose::Own, span)
+    events("", Whose::Own, span, "")
 }
 
 impl Events {
-    pub(super) fn is_begun(&self) -> bool {
-        self.pages > 0
-    }
-
-    fn look(self, before: Option<Timestamp>) -> StepWanted {
-        let mut params = within(Some(&self.span), PAGE);
-        if let Some(before) = before.or(self.span.before.map(|before| before.later(TOLD_LATER))) {
-            params["time_before"] = json!(before);
-        }
-        recall(params, Asked::Events(self))
-    }
-
-    /// The finds that belong to the span, the latest first.
-    fn kept(&self, found: &Json, view: &View<'_>) -> Vec<Evidence> {
-        let mut kept = evidence(found, view);
-        let is_of_it = |one: &Evidence| match one.origin {
+    fn is_of_it(&self, one: &Evidence, view: &View<'_>) -> bool {
+        let is_of_span = match one.origin {
             Origin::Told { .. } | Origin::Heard | Origin::Other => {
                 spans::is_of(&self.span, &one.text, one.at, view.zone)
             }
             _ => one.at.is_some_and(|at| self.span.holds(at)),
         };
-        kept.retain(|one| is_of(one, self.whose, &self.about, view.asker) && is_of_it(one));
-        kept.sort_by_key(|one| Reverse(one.at));
-        kept
-    }
-
-    pub(super) fn further(&self, output: &Json, view: &View<'_>) -> Option<StepWanted> {
-        let page = episodes(output);
-        let bears = |one: &RecalledEpisode| !self.kept(&json!({ "results": [one] }), view).is_empty();
-        let kept: Vec<RecalledEpisode> = page.iter().filter(|one| bears(one)).cloned().collect();
-        let found = joined(&self.found, &json!({ "results": kept }));
-        let oldest = page.iter().map(|episode| episode.timestamp).min()?;
-        // One more shows that there are more.
-        let is_enough = episodes(&found).len() > answer::DEEDS;
-        let goes_on = !is_enough && page.len() >= PAGE && self.pages < PAGES;
-        goes_on.then(|| Self { found, pages: self.pages + 1, ..self.clone() }.look(Some(oldest)))
+        is_of_span && is_of(one, self.whose, &self.about, view.asker)
     }
 
     pub(super) fn answered(&self, output: &Json, view: &View<'_>) -> (Reply, Vec<Evidence>) {
-        let found = self.kept(&joined(&self.found, output), view);
-        let reply = match self.whose {
-            Whose::Own => answer::happened(None, &self.about, Some(&self.span.words), &found, view.zone),
-            _ => answer::events(&self.about, &self.span.words, &found, Some(view.asker), view.zone),
-        };
-        (reply, found)
+        let found = episodes(output).into_iter().filter_map(|episode| piece(episode, view));
+        let found = found.filter(|one| self.is_of_it(one, view));
+        if self.whose == Whose::Own {
+            let found: Vec<Evidence> = found.collect();
+            return (answer::happened(None, &self.about, Some(&self.span.words), &found, view.zone), found);
+        }
+        // One more shows that there are more.
+        let found: Vec<Evidence> = found.take(answer::DEEDS + 1).collect();
+        (answer::events(&self.about, &self.span.words, &found, Some(view.asker), view.zone), found)
     }
 }

@@ -1,18 +1,23 @@
 //! Episodes from memory as evidence for an answer.
 
 use maxim_bus::Trust;
-use maxim_bus::signals::recall::RecalledEpisode;
+use maxim_bus::signals::recall::{EpisodesRecalled, RecalledEpisode};
 use maxim_speech::answer::{self, Evidence, Origin};
 use maxim_speech::talk::statement;
 use maxim_speech::word::tokens::asks;
 use maxim_speech::{QuestionKind, Understanding, Whose};
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::View;
 
+/// The answer of memory. Nothing, if it is of another shape.
+pub(super) fn recalled(found: &Json) -> EpisodesRecalled {
+    EpisodesRecalled::deserialize(found).unwrap_or_default()
+}
+
 pub(super) fn episodes(found: &Json) -> Vec<RecalledEpisode> {
-    let results = found.get("results").cloned().unwrap_or_default();
-    serde_json::from_value(results).unwrap_or_default()
+    recalled(found).episodes
 }
 
 /// Ids of all records in a find, whatever its shape.
@@ -39,9 +44,7 @@ pub(super) fn joined(found: &Json, more: &Json) -> Json {
 }
 
 pub(super) fn evidence(found: &Json, view: &View<'_>) -> Vec<Evidence> {
-    let results = found.get("results").cloned().unwrap_or_default();
-    let episodes: Vec<RecalledEpisode> = serde_json::from_value(results).unwrap_or_default();
-    episodes.into_iter().filter_map(|episode| piece(episode, view)).collect()
+    episodes(found).into_iter().filter_map(|episode| piece(episode, view)).collect()
 }
 
 /// The questions in a find, except questions about questions.

@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use maxim_speech::answer::Evidence;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::asked::{Asked, StepWanted, recall};
-use super::evidence::{episodes, joined};
-use super::search::PAGE;
 
 /// People whose last answer is remembered.
 const PEOPLE: usize = 256;
@@ -49,37 +47,10 @@ impl Grounds {
     }
 }
 
-/// A look-up of grounds, one after the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recounting {
-    left: Vec<Ground>,
-    found: Json,
-}
-
-/// The first look-up of grounds. `None`: nothing is known of them.
+/// The look-up of grounds. `None`: nothing is known of them.
 pub(crate) fn looked_up(grounds: &[Ground]) -> Option<StepWanted> {
-    let left: Vec<Ground> = grounds.iter().take(TOLD).cloned().collect();
-    Recounting { left, found: Json::Null }.look()
-}
-
-impl Recounting {
-    fn look(self) -> Option<StepWanted> {
-        let at = self.left.first()?.at;
-        let params = json!({ "time_after": at, "time_before": at, "limit": PAGE });
-        Some(recall(params, Asked::Grounds(self)))
-    }
-
-    /// The finds so far, with the episode that was looked for.
-    pub(super) fn all(&self, output: &Json) -> Json {
-        let wanted = self.left.first().map(|ground| &ground.episode);
-        let it: Vec<_> = episodes(output).into_iter().filter(|one| Some(&one.id) == wanted).collect();
-        joined(&self.found, &json!({ "results": it }))
-    }
-
-    pub(super) fn further(&self, output: &Json) -> Option<StepWanted> {
-        let left = self.left.iter().skip(1).cloned().collect();
-        Self { left, found: self.all(output) }.look()
-    }
+    let ids: Vec<&str> = grounds.iter().take(TOLD).map(|ground| ground.episode.as_str()).collect();
+    (!ids.is_empty()).then(|| recall(json!({ "ids": ids, "limit": TOLD }), Asked::Grounds))
 }
 
 #[cfg(test)]
@@ -98,15 +69,10 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_is_looked_up() {
+    fn the_first_grounds_are_looked_up_at_once() {
         let ground = |n: i64| Ground { episode: format!("e{n}"), at: Timestamp::from_second(n).expect("a time") };
         let many: Vec<Ground> = (1..6).map(ground).collect();
-        let mut step = looked_up(&many);
-        let mut looks = 0;
-        while let Some(StepWanted { question: Some(Asked::Grounds(asked)), .. }) = step {
-            looks += 1;
-            step = asked.further(&Json::Null);
-        }
-        assert_eq!(looks, TOLD);
+        let step = looked_up(&many).expect("grounds");
+        assert_eq!(step.params, json!({ "ids": ["e1", "e2", "e3"], "limit": TOLD }));
     }
 }

@@ -17,7 +17,7 @@ pub(crate) mod wording;
 use jiff::tz::TimeZone;
 use maxim_speech::Grammar;
 
-pub(crate) use asked::{Asked, StepWanted, within};
+pub(crate) use asked::{Asked, StepWanted, narrow, within};
 
 /// All that an answer depends on besides the find.
 pub(crate) struct View<'a> {

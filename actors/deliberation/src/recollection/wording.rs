@@ -3,14 +3,14 @@
 use maxim_bus::signals::concepts::{ConceptShown, KnowledgeEntry};
 use maxim_bus::signals::recall::{OutcomesPredicted, RecalledEpisode};
 use maxim_speech::answer::{self, Evidence, Expectation};
-use maxim_speech::{Grammar, Understanding, Unsupported};
+use maxim_speech::{Grammar, Place, Understanding, Unsupported};
 use serde_json::Value as Json;
 
 use super::View;
 use super::asked::Asked;
-use super::evidence::{evidence, joined, mine, piece};
+use super::evidence::{evidence, joined, mine, piece, recalled as recalled_of};
 use super::grounds::{self, Ground};
-use super::search::{SPANNED, behind, looked_through};
+use super::search::{SPANNED, behind};
 
 /// An answer in words.
 #[derive(Debug, Default)]
@@ -63,12 +63,15 @@ pub(crate) fn worded(
 ) -> Worded {
     let zone = view.zone;
     match asked {
-        Asked::Told { about, place, asked, span, found: before, pages, .. } => {
-            let told = mine(&joined(before, found), *asked, about, view);
+        Asked::Told { about, place, asked, span } => {
+            let told = mine(found, *asked, about, view);
             let did = if *asked { "asked" } else { "told" };
-            let words = answer::tellings(*place, did, about, span.as_deref(), &told, zone);
-            let words = looked_through(*pages)
-                .map_or_else(|| words.clone(), |many| format!("{words}\n(From the last {many} moments.)"));
+            let mut words = answer::tellings(*place, did, about, span.as_deref(), &told, zone);
+            let is_sure = matches!(place, Place::First | Place::Last) && !told.is_empty();
+            if let Some(read) = recalled_of(found).read.filter(|_| !is_sure) {
+                let end = if *place == Place::First { "first" } else { "last" };
+                words.push_str(&format!("\n(From the {end} {read} moments.)"));
+            }
             Worded::told(words, &told)
         }
         Asked::WhyDid { topic, refused } => {
@@ -78,9 +81,9 @@ pub(crate) fn worded(
                 None => Worded::bare(why_not(topic, *refused, view.grammar)),
             }
         }
-        Asked::Since { wanted, found: before, .. } => {
+        Asked::Since { wanted, found: before, at, .. } => {
             let asked = Asked::Recall(wanted.clone());
-            let found = joined(before, &behind(found));
+            let found = joined(before, &behind(found, *at, view));
             worded(&asked, &found, (recalled, knowledge), view)
         }
         Asked::Recall(wanted) | Asked::Wider(wanted) => {
@@ -102,8 +105,8 @@ pub(crate) fn worded(
         Asked::Counting(counting) => Worded::from(counting.answered(found, view)),
         Asked::Events(events) => Worded::from(events.answered(found, view)),
         Asked::Beside(beside) => Worded::from(beside.answered(found, view)),
-        Asked::Grounds(recounting) => {
-            let evidence = evidence(&recounting.all(found), view);
+        Asked::Grounds => {
+            let evidence = evidence(found, view);
             Worded::told(answer::grounds(&evidence, Some(view.asker), zone), &evidence)
         }
         Asked::Concepts { topic } => {

@@ -49,7 +49,7 @@ impl Turns {
             }
             _ => {
                 let settings = pulse.settings();
-                let plan = plan(&settings.grammar, &turn.text, self.grounds_of(&turn), pulse.now(), &settings.zone);
+                let plan = plan(&settings.view(&turn.sender), &turn.text, self.grounds_of(&turn), pulse.now());
                 self.begin(turn, plan, pulse);
             }
         }

@@ -88,7 +88,7 @@ impl Turns {
     /// All that failed was the model's own mistake. The person is helped as if the model had not been asked.
     fn without_model(&self, mut turn: Turn, why: &str, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
-        let mut plan = plan(&settings.grammar, &turn.text, self.grounds_of(&turn), pulse.now(), &settings.zone);
+        let mut plan = plan(&settings.view(&turn.sender), &turn.text, self.grounds_of(&turn), pulse.now());
         plan.thought = format!("{} (the model could not help: {why})", plan.thought);
         plan.instead.append(&mut turn.instead);
         (turn.wish, turn.mind) = (None, Mind::Habit);

@@ -30,13 +30,14 @@ impl Hears<InquiryAnswered> for Turns {
         let asker = turn.sender.clone();
         let view = settings.view(&asker);
         let by_model = turn.goes_back(settings.follow_up(&step.tool));
-        if let (None, Some(question)) = (&answered.error, &step.question)
+        let question = step.question.as_ref().map(|question| question.answered_by(&answered.output));
+        if let (None, Some(question)) = (&answered.error, question)
             && let Some(next) = search::further(question, &answered.output, &view).filter(|_| !by_model)
         {
             turn.steps.push_front(next);
             return self.go_on(turn, pulse);
         }
-        let known = match &step.question {
+        let known = match question {
             Some(Asked::WhyDid { topic, refused: false }) => self.recent.why(topic, &settings.zone),
             _ => None,
         };
@@ -47,10 +48,9 @@ impl Hears<InquiryAnswered> for Turns {
             grounds = worded.rests_on;
             worded.text
         };
-        let words = match (&answered.error, &step.question) {
-            (Some(_), Some(question)) if search::is_begun(question) => {
-                told(worded(question, &Json::Null, known_before, &view))
-            }
+        let words = match (&answered.error, question) {
+            // The finds so far suffice.
+            (Some(_), Some(question @ Asked::Since { .. })) => told(worded(question, &Json::Null, known_before, &view)),
             (Some(error), _) => format!("I could not look that up: {error}."),
             (None, Some(_)) if known.is_some() => known.unwrap_or_default(),
             (None, Some(question)) => told(worded(question, &answered.output, known_before, &view)),
@@ -76,7 +76,7 @@ impl Hears<InquiryAnswered> for Turns {
         }
         turn.rest_on(rests_on);
         turn.grounds.extend(grounds);
-        let unknown = words.starts_with(answer::UNKNOWN) && matches!(step.question, Some(Asked::Recall(_)));
+        let unknown = words.starts_with(answer::UNKNOWN) && matches!(question, Some(Asked::Recall(_)));
         if let Some((thing, _)) = whereabouts_asked(&turn.text).filter(|_| unknown && turn.steps.is_empty()) {
             return self.ask_place(turn, thing, Some(words), pulse);
         }

@@ -95,7 +95,7 @@ impl Hears<EnrichedPercept> for Turns {
         if let Some(called) = self.programs.called(&percept.content) {
             return self.begin(turn, called, pulse);
         }
-        let mut plan = plan(&settings.grammar, &percept.content, self.grounds_of(&turn), pulse.now(), &settings.zone);
+        let mut plan = plan(&settings.view(&turn.sender), &percept.content, self.grounds_of(&turn), pulse.now());
         // A practised program needs no model. A person's clear command comes first.
         let open = !plan.settled && (settings.model || plan.steps.is_empty());
         match self.programs.serving(&percept.content) {

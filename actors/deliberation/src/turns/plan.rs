@@ -1,8 +1,8 @@
 //! From the understanding to a plan: steps and words.
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use maxim_bus::signals::intent::Alternative;
+use maxim_bus::signals::recall::EpisodeFilter;
 use maxim_bus::units::Confidence;
 use serde_json::{Value as Json, json};
 
@@ -11,14 +11,14 @@ use crate::recollection::deeds::deeds;
 use crate::recollection::events::{deeds_in, events};
 use crate::recollection::grounds::{self, Ground};
 use crate::recollection::neighbours::beside;
-use crate::recollection::search::{PAGE, SPANNED};
-use crate::recollection::{Asked, StepWanted, within};
+use crate::recollection::search::{ENOUGH, SPANNED};
+use crate::recollection::{Asked, StepWanted, View, narrow, within};
 use maxim_speech::question::computation::computation;
 use maxim_speech::question::wanted::Wanted;
 use maxim_speech::question::{content, topic};
 use maxim_speech::talk::statement::may_tell;
 use maxim_speech::time::{days, spans};
-use maxim_speech::{Grammar, Place, QuestionKind, Reading, Understanding, Unsupported, Which, Whose, answer, terms};
+use maxim_speech::{Place, QuestionKind, Reading, Understanding, Unsupported, Which, Whose, answer, terms};
 
 /// The answer to "who are you?".
 const WHO_I_AM: &str = "I am Maxim. I remember what you tell me and what I do, I act with tools, and I ask before I do \
@@ -85,7 +85,8 @@ fn asked_by(tool: &str, params: &Json) -> Option<Asked> {
 
 /// Steps for commands and questions, words for all else.
 /// `grounds`: the grounds of the last answer.
-pub(super) fn plan(grammar: &Grammar, text: &str, grounds: &[Ground], now: Timestamp, zone: &TimeZone) -> Plan {
+pub(super) fn plan(view: &View<'_>, text: &str, grounds: &[Ground], now: Timestamp) -> Plan {
+    let grammar = view.grammar;
     let understood = grammar.understand(text);
     let sure = Confidence::clamped(1.0);
     let say = |words: String, thought: &str, settled| Plan {
@@ -104,7 +105,7 @@ pub(super) fn plan(grammar: &Grammar, text: &str, grounds: &[Ground], now: Times
     }
     match understood {
         Understanding::Unknown if computation(text).is_some() => {
-            question(grammar, text, QuestionKind::General, (Vec::new(), grounds), now, zone)
+            question(view, text, QuestionKind::General, (Vec::new(), grounds), now)
         }
         Understanding::Command { steps } => {
             let certainty = steps.iter().map(|step| step.certainty.get()).fold(1.0, f64::min);
@@ -126,7 +127,7 @@ pub(super) fn plan(grammar: &Grammar, text: &str, grounds: &[Ground], now: Times
                 ..Plan::default()
             }
         }
-        Understanding::Question { about, terms } => question(grammar, text, about, (terms, grounds), now, zone),
+        Understanding::Question { about, terms } => question(view, text, about, (terms, grounds), now),
         Understanding::Remember { fact } => say(answer::remembered(&fact), "I am told something to keep.", true),
         Understanding::Prohibition { words, .. } => say(
             format!("Understood: {}. I won't.", words.trim_end_matches('.')),
@@ -150,13 +151,13 @@ pub(super) fn plan(grammar: &Grammar, text: &str, grounds: &[Ground], now: Times
 }
 
 fn question(
-    grammar: &Grammar,
+    view: &View<'_>,
     text: &str,
     about: QuestionKind,
     (words, grounds): (Vec<String>, &[Ground]),
     now: Timestamp,
-    zone: &TimeZone,
 ) -> Plan {
+    let View { grammar, zone, asker } = *view;
     let inquire = |tool: &str, params: Json, question: Option<Asked>, settled| Plan {
         thought: format!("I am asked something; I look it up with {tool}."),
         steps: vec![StepWanted { tool: tool.into(), params, question }],
@@ -164,17 +165,21 @@ fn question(
         settled,
         ..Plan::default()
     };
-    let last_told = |about: String| {
-        let within = within(None, PAGE);
-        let (place, found) = (Place::Last, Json::Null);
-        let asked = Asked::Told { about, place, asked: false, span: None, within: within.clone(), found, pages: 0 };
-        inquire("memory_recall", within, Some(asked), false)
+    let told = |about: String, place: Place, asked: bool, span: Option<spans::NamedSpan>| {
+        let many = if place == Place::Counted { EpisodeFilter::READ } else { ENOUGH };
+        let mut params = within(span.as_ref(), many);
+        narrow(&mut params, Whose::Askers, &about, asker);
+        if place == Place::First {
+            params["oldest"] = json!(true);
+        }
+        let span = span.map(|span| span.words);
+        inquire("memory_recall", params, Some(Asked::Told { about, place, asked, span }), true)
     };
     let recall = |topic: String| {
         let wanted = Wanted::of(text, topic, words.clone(), now, zone);
         // The index of words holds no emoji.
         if !wanted.words.is_empty() && !wanted.words.iter().any(|word| word.contains(char::is_alphanumeric)) {
-            return last_told(wanted.words.join(" "));
+            return Plan { settled: false, ..told(wanted.words.join(" "), Place::Last, false, None) };
         }
         let days: Vec<String> = days::named(text, now, zone).into_iter().map(|(_, day)| days::in_words(day)).collect();
         let query = match (content::asks_own_name(text), &wanted.span) {
@@ -204,7 +209,7 @@ fn question(
         QuestionKind::Happened { topic, whose } => match spans::at_the_end(&topic, now, zone) {
             Some((about, span)) => {
                 let settled = terms(&about).is_empty() && whose != Whose::Askers;
-                past(events(&about, whose, span), settled)
+                past(events(&about, whose, span, asker), settled)
             }
             None => recall(topic),
         },
@@ -216,7 +221,7 @@ fn question(
         }
         QuestionKind::HowOften { topic, told } => {
             let (topic, span) = spans::apart(&topic, now, zone);
-            past(counting(&topic, told, span), false)
+            past(counting(&topic, told, span, asker), false)
         }
         QuestionKind::WhatHappened { tool, topic, which, success } => {
             let (topic, span) = spans::apart(&topic, now, zone);
@@ -230,7 +235,7 @@ fn question(
                     let asked = topic::of_others(&topic);
                     recall(asked).steps.pop()
                 }
-                (Which::Counted, _) => Some(counting(&topic::of_others(&topic), false, span.clone())),
+                (Which::Counted, _) => Some(counting(&topic::of_others(&topic), false, span.clone(), asker)),
                 _ => None,
             };
             let plainly = plainly.unwrap_or_else(|| deeds_by_words(tool.clone(), &topic, success, span.as_ref()));
@@ -256,10 +261,7 @@ fn question(
             if span.is_none() && place == Place::All && !about.is_empty() && !asked {
                 return recall(about);
             }
-            let within = within(span.as_ref(), PAGE);
-            let (params, span) = (within.clone(), span.map(|span| span.words));
-            let asked = Asked::Told { about, place, asked, span, within, found: Json::Null, pages: 0 };
-            inquire("memory_recall", params, Some(asked), true)
+            told(about, place, asked, span)
         }
         QuestionKind::Status => inquire("system_stats", json!({}), None, true),
         QuestionKind::Now => Plan {

@@ -6,8 +6,6 @@ use super::situation_index::{Row, SituationIndex};
 use crate::packing::{DamagedSegment, Packer, Unpacker};
 
 const KIND: [u8; 4] = *b"MXE2";
-/// Segments of the format before, which held no times: their records are read instead.
-const WITHOUT_TIMES: [u8; 4] = *b"MXE1";
 /// Places of a segment.
 pub const SEGMENT: u32 = 4096;
 /// Newest places that are never sealed: most changes come soon.
@@ -66,11 +64,8 @@ impl SituationIndex {
         named == Ok(self.encoder().as_str())
     }
 
-    /// Appends what was packed; false, and nothing done, if it is another encoder's or of the format before.
+    /// Appends what was packed; false, and nothing done, if it is another encoder's.
     pub fn append(&mut self, bytes: &[u8]) -> Result<bool, DamagedSegment> {
-        if bytes.starts_with(&WITHOUT_TIMES) {
-            return Ok(false);
-        }
         let mut reader = Unpacker::open(bytes, KIND)?;
         if reader.text("the encoder's id")? != self.encoder().as_str() {
             return Ok(false);
@@ -167,8 +162,6 @@ mod tests {
             let fields = [Some(row.layer), row.tool, row.goal, row.mode].map(|id| id.and_then(|id| name(&id)));
             (fields, things, row.success, row.phases, row.at, row.is_forgotten, row.signature)
         };
-        let old = [&WITHOUT_TIMES, &packed[0][4..]].concat();
-        assert_eq!((self::index().append(&old), again.places()), (Ok(false), 2 * SEGMENT), "its records are read");
         for place in (0..2 * SEGMENT).step_by(61).chain([SEGMENT + 7]) {
             assert_eq!(named(&again, place), named(&index, place), "{place}");
         }

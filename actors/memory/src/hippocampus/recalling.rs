@@ -1,4 +1,8 @@
 //! Recall: by words, by keys, and by what is associated with what was found.
+//!
+//! Law: indexes choose the candidates. A filter that they don't know, such as who told it, is checked on at most
+//! [`EpisodeFilter::READ`] records in the order of the answer; where there are more, the words of [`EpisodeFilter::about`] find
+//! as many of the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +23,7 @@ use super::spreading::Spreading;
 use super::text_index::{By, Meant, Query};
 use maxim_language::{clipped, words};
 use maxim_region::{Hears, Pulse, Waiting};
+use maxim_speech::answer;
 
 /// Characters of an episode's text that a recalled line carries.
 pub(super) const CLIP: usize = 600;
@@ -32,63 +37,99 @@ const MEANT: usize = 1_000;
 const PATIENCE: SignedDuration = SignedDuration::from_millis(900);
 
 impl Hippocampus {
-    /// Episodes that a question finds, with their numbers.
+    /// The alternative that counts, and its number.
+    fn chosen<'a>(&self, filter: &'a EpisodeFilter) -> (&'a EpisodeFilter, Option<usize>) {
+        let is_known = |one: &EpisodeFilter| match (&one.tool_name, &self.indexes) {
+            (Some(tool), Some(indexes)) => {
+                let uses = EpisodeFilter { tool_name: Some(tool.clone()), ..EpisodeFilter::default() };
+                !indexes.keys.find(&uses, 1).is_empty()
+            }
+            (tool, _) => tool.is_none(),
+        };
+        match filter.alternatives.iter().enumerate().find(|(_, one)| is_known(one)) {
+            Some((number, one)) => (one, Some(number)),
+            None => (filter, None),
+        }
+    }
+
+    /// Episodes that a filter finds, with their numbers. `read` of the answer is set, its other fields aren't.
     fn recall(
         &self,
         question: &RecallEpisodes,
+        filter: &EpisodeFilter,
         meant: Option<&Meant>,
         pulse: &Pulse<'_, Self>,
-    ) -> Vec<(u32, RecalledEpisode)> {
-        let RecallEpisodes { filter, except, thought, .. } = question;
-        let Some(indexes) = &self.indexes else { return Vec::new() };
+    ) -> (Vec<u32>, EpisodesRecalled) {
+        let Some(indexes) = &self.indexes else { return Default::default() };
         let limit = if filter.limit == 0 { 5 } else { filter.limit };
-        let own = except.and_then(|turn| self.open.get(&turn)).copied();
+        let most = if filter.is_read() { limit.max(EpisodeFilter::READ) } else { limit };
+        let own = question.except.and_then(|turn| self.open.get(&turn)).copied();
         let mut read: BTreeMap<u32, EpisodicMemory> = BTreeMap::new();
-        let query = filter.query.as_deref().filter(|query| !query.trim().is_empty());
+        let query = query_of(filter);
+        let by_words = |text: &str, within: &EpisodeFilter, most: usize| {
+            let query = meant.map_or_else(|| Query::new(text), |meant| Query::meaning(text, meant));
+            let query = query.weighing(&pulse.settings().weights).asked_in(own).thought(question.thought);
+            match within.is_open() {
+                true => indexes.text.search(&query, most),
+                false => indexes.text.search_within(&query, &indexes.keys.matching(within), most),
+            }
+        };
         let mut found: Vec<(u32, f64, Via)> = match query {
             Some(text) => {
-                let query = meant.map_or_else(|| Query::new(text), |meant| Query::meaning(text, meant));
-                let query = query.weighing(&pulse.settings().weights).asked_in(own).thought(*thought);
-                let hits = if filter.is_open() {
-                    indexes.text.search(&query, limit + SPARE)
-                } else {
-                    indexes.text.search_within(&query, &indexes.keys.matching(filter), limit + SPARE)
-                };
                 let via = |by| match by {
                     By::Words => Via::Text,
                     By::Neighbours => Via::Association,
                     By::Meaning => Via::Similarity,
                 };
+                let hits = by_words(text, filter, most + SPARE);
                 hits.into_iter().map(|hit| (hit.document, f64::from(hit.score), via(hit.by))).collect()
             }
             None => {
-                let found = match filter.oldest {
-                    true => indexes.keys.find_oldest(filter, limit + 1),
-                    false => indexes.keys.find(filter, limit + 1),
+                let found = match (filter.ids.is_empty(), filter.oldest) {
+                    (false, _) => filter.ids.iter().filter_map(|id| pulse.record(&id_key(id))).collect(),
+                    (true, true) => indexes.keys.find_oldest(filter, most + 1),
+                    (true, false) => indexes.keys.find(filter, most + 1),
                 };
                 found.into_iter().map(|document| (document, 1.0, Via::Index)).collect()
             }
         };
         found.retain(|(document, ..)| Some(*document) != own);
         if query.is_some() {
-            bound(&mut found, limit, |document| {
+            bound(&mut found, most, |document| {
                 let episode: EpisodicMemory = pulse.record(&episode_key(document))?;
                 let bounded = Bounded::of(&episode);
                 read.insert(document, episode);
                 bounded
             });
         }
-        found.truncate(limit);
+        let mut is_more = found.len() > most && filter.is_read();
+        found.truncate(most);
+        if let Some(about) = filter.about.as_deref().filter(|_| is_more) {
+            let known: BTreeSet<u32> = found.iter().map(|(document, ..)| *document).collect();
+            let hits = by_words(about, filter, most);
+            // The best fit comes first. If the last one doesn't fit, no others do.
+            let fits = |document| {
+                let episode = pulse.record::<EpisodicMemory>(&episode_key(document));
+                episode.is_some_and(|episode| answer::bears_on(about, &clipped(&episode.perception.text, CLIP)))
+            };
+            is_more = hits.last().is_none_or(|last| hits.len() >= most && fits(last.document));
+            let others = hits.into_iter().map(|hit| hit.document);
+            let others = others.filter(|document| !known.contains(document) && Some(*document) != own);
+            let mut others: Vec<u32> = others.collect();
+            indexes.keys.put_in_order(&mut others, filter.oldest);
+            found.extend(others.into_iter().map(|document| (document, 1.0, Via::Index)));
+        }
         if filter.expand {
             self.expand(&mut found, own, limit, &pulse.settings().links.spreading);
         }
-        found
-            .into_iter()
-            .filter_map(|(document, score, via)| {
-                let episode = read.remove(&document).or_else(|| pulse.record(&episode_key(document)))?;
-                Some((document, recalled(episode, score, via)))
-            })
-            .collect()
+        let episodes = found.into_iter().filter_map(|(document, score, via)| {
+            let episode = read.remove(&document).or_else(|| pulse.record(&episode_key(document)))?;
+            Some((document, recalled(episode, score, via)))
+        });
+        let (documents, episodes): (Vec<u32>, Vec<RecalledEpisode>) =
+            episodes.filter(|(_, episode)| passes(filter, episode)).take(limit).unzip();
+        let read = (is_more && episodes.len() < limit).then_some(most);
+        (documents, EpisodesRecalled { episodes, read, ..EpisodesRecalled::default() })
     }
 
     /// Adds what is associated with what was found. It takes the places that are free, and of five results one at least.
@@ -103,6 +144,21 @@ impl Hippocampus {
         reached.truncate(limit - kept.len());
         found.extend(reached.into_iter().map(|(document, activation)| (document, activation, Via::Association)));
     }
+}
+
+fn query_of(filter: &EpisodeFilter) -> Option<&str> {
+    filter.query.as_deref().filter(|query| !query.trim().is_empty())
+}
+
+/// The part of a filter that the indexes don't answer.
+fn passes(filter: &EpisodeFilter, episode: &RecalledEpisode) -> bool {
+    let is_theirs = |person: &String| {
+        let is_told = episode.said && episode.tool.is_none() && !episode.is_heard();
+        is_told && episode.speaker.as_ref().is_none_or(|speaker| speaker.eq_ignore_ascii_case(person))
+    };
+    filter.told_by.as_ref().is_none_or(is_theirs)
+        && (!filter.done || episode.tool.is_some())
+        && filter.about.as_ref().is_none_or(|about| answer::bears_on(about, &episode.text))
 }
 
 /// What a person asked, as words, where the episode holds nothing else.
@@ -195,7 +251,7 @@ pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> Recalle
 impl Hippocampus {
     /// Waits for what an encoder outside of the program finds near; false where there is none, or no time for it.
     fn ponder(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) -> bool {
-        let text = question.filter.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let text = query_of(self.chosen(&question.filter).0).map(str::trim);
         let wants = question.waits && pulse.settings().asks_meaning;
         let waiting = Waiting::heard(pulse, pulse.now().later(PATIENCE), question.clone());
         let (Some(text), Some(pondered)) = (text.filter(|_| wants), waiting) else { return false };
@@ -225,7 +281,8 @@ impl Hippocampus {
 
     /// How many episodes have the keys and the time of a filter; a count of words would be one of what was ranked.
     fn counted(&self, filter: &EpisodeFilter) -> Option<EpisodesCounted> {
-        let keys = &self.indexes.as_ref().filter(|_| filter.query.is_none())?.keys;
+        let is_of_keys = filter.count && filter.query.is_none() && !filter.is_read();
+        let keys = &self.indexes.as_ref().filter(|_| is_of_keys)?.keys;
         let of = |success| keys.count(&EpisodeFilter { success: Some(success), ..filter.clone() });
         let wanted = |success: bool| if filter.success == Some(!success) { 0 } else { of(success) };
         Some(EpisodesCounted { total: keys.count(filter), succeeded: wanted(true), failed: wanted(false) })
@@ -237,14 +294,13 @@ impl Hippocampus {
         meant: Option<&Meant>,
         pulse: &mut Pulse<'_, Self>,
     ) -> EpisodesRecalled {
-        let found = self.recall(question, meant, pulse);
+        let (filter, alternative) = self.chosen(&question.filter);
+        let (documents, found) = self.recall(question, filter, meant, pulse);
         // What is thought of counts as used; what somebody looks up from outside doesn't.
-        if question.except.is_some() && !found.is_empty() {
-            let documents = found.iter().map(|(document, _)| *document).collect();
+        if question.except.is_some() && !documents.is_empty() {
             pulse.keep(HippocampusEvent::Accessed { documents, at: pulse.now() });
         }
-        let counted = question.filter.count.then(|| self.counted(&question.filter)).flatten();
-        EpisodesRecalled { episodes: found.into_iter().map(|(_, episode)| episode).collect(), counted }
+        EpisodesRecalled { counted: self.counted(filter), alternative, ..found }
     }
 }
 

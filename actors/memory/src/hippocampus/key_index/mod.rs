@@ -154,6 +154,15 @@ impl KeyIndex {
         oldest.into_sorted_vec().into_iter().map(|(_, ordinal)| self.documents[ordinal as usize]).collect()
     }
 
+    /// Puts documents in order of time, the newest or the oldest first.
+    pub fn put_in_order(&self, documents: &mut [u32], oldest: bool) {
+        let time = |document: &u32| self.documents.binary_search(document).ok().map(|at| self.times[at]);
+        match oldest {
+            true => documents.sort_by_key(time),
+            false => documents.sort_by_key(|document| Reverse(time(document))),
+        }
+    }
+
     /// How many documents pass. A block that is within the time as a whole is counted, not looked through.
     pub fn count(&self, filter: &EpisodeFilter) -> u64 {
         let wanted = Wanted::of(filter);

@@ -1,5 +1,6 @@
 //! The hippocampus on the bench.
 
+mod asking;
 mod forgetting;
 mod importing;
 mod links;
