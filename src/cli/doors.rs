@@ -23,8 +23,8 @@ use super::{CliError, Exit};
 
 /// Judge tool calls without doing anything, one JSON object a line: {"id", "tool", "params"}
 ///
-/// Files that a call would run are read and judged with it; `unread` names those that aren't there. What the walls of this
-/// machine's sandbox refuse in any case isn't looked at.
+/// Files that a call would run are read and judged with it; `unread` names missing ones. The limits of this machine's
+/// sandbox are not part of the judgement.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim fear check --in calls.jsonl --mode active --workdir /srv/project")]
 pub struct FearCheck {
@@ -75,7 +75,7 @@ impl FearCheck {
     }
 }
 
-/// See what the gateway makes of messages from outside.
+/// See how the gateway reads messages from outside.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim gateway inbound --in messages.jsonl")]
 pub struct GatewayArgs {
@@ -100,7 +100,7 @@ struct Message {
     #[serde(default)]
     sender: String,
     body: String,
-    /// As while a body moves.
+    /// Judge as if a body were moving.
     #[serde(default)]
     moving: bool,
 }
@@ -118,7 +118,7 @@ impl GatewayArgs {
     }
 }
 
-/// See which bins of time a moment lies in.
+/// See the time bins of a moment.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim scn bins --in times.jsonl --zone Europe/Berlin")]
 pub struct ScnArgs {
@@ -133,7 +133,7 @@ enum Scn {
     Bins {
         #[command(flatten)]
         input: BatchInput,
-        /// The time zone by which hours and days are told
+        /// The time zone for hours and days
         #[arg(long, default_value = "UTC", value_parser = TimeZone::get)]
         zone: TimeZone,
     },
@@ -158,7 +158,7 @@ impl ScnArgs {
     }
 }
 
-/// See what the nucleus accumbens learns from a row of events.
+/// See what the nucleus accumbens learns from a sequence of events.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim nac learn --in events.jsonl")]
 pub struct NacArgs {
@@ -188,7 +188,7 @@ impl NacArgs {
     pub(super) fn run(self) -> Result<Exit, CliError> {
         let Nac::Learn { input, alpha } = self.what;
         let mut links = LinkTable::new(alpha);
-        // Time only tells how old experience is; in one row of events none of it is.
+        // Time only tells the age of experience. Within one sequence all of it is new.
         let at = Timestamp::UNIX_EPOCH;
         input.answer(|line| {
             let line: LearnLine = lines::object_of(line)?;

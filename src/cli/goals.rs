@@ -1,4 +1,4 @@
-//! `maxim goals`: what is pursued, what waits, and what came of the rest.
+//! `maxim goals`: the goal that is pursued, the goals that wait, and those that have ended.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -22,19 +22,19 @@ enum What {
     /// All of them, the pursued one first; also what `maxim goals` shows
     #[command(after_help = "Example:\n  maxim goals list --json")]
     List,
-    /// Give it a goal, behind those that wait
+    /// Add a goal behind those that wait
     #[command(after_help = "Example:\n  maxim goals add \"list the files in notes\"")]
     Add { goal: String },
-    /// Let go on what was laid aside
+    /// Resume a goal that was laid aside
     #[command(after_help = "Example:\n  maxim goals go-on 0192f3c4")]
     GoOn {
-        /// The goal's id, or a beginning of it that fits one alone
+        /// The goal's id, or an unambiguous beginning of it
         id: String,
     },
     /// Give a goal up
     #[command(after_help = "Example:\n  maxim goals drop 0192f3c4")]
     Drop {
-        /// The goal's id, or a beginning of it that fits one alone
+        /// The goal's id, or an unambiguous beginning of it
         id: String,
     },
 }

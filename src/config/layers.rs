@@ -104,7 +104,7 @@ fn contradictions(settings: &Settings) -> Vec<Fault> {
     let Http { listen, token, token_file, open, .. } = &settings.http;
     if !listen.ip().is_loopback() && *open {
         let found = format!("http.open = true, and http.listen = \"{listen}\" is reachable from other machines");
-        faults.push(Fault::new("http.open", found, "take http.open away and set a token, or listen on 127.0.0.1"));
+        faults.push(Fault::new("http.open", found, "remove http.open and set a token, or listen on 127.0.0.1"));
     } else if !listen.ip().is_loopback() && token.is_none() && token_file.is_none() {
         let found = format!("http.listen = \"{listen}\" is reachable from other machines, but there is no token");
         faults.push(Fault::new(
@@ -318,7 +318,7 @@ mod tests {
         places.variables.insert("MAXIM__HTTP__TOKEN".into(), String::new());
         assert!(load(&places, &[]).is_err(), "an empty token is none");
         let open = faults_of("[http]\nlisten = \"0.0.0.0:7717\"\nopen = true");
-        assert!(open.len() == 1 && open[0].contains("take http.open away"), "{open:?}");
+        assert!(open.len() == 1 && open[0].contains("remove http.open"), "{open:?}");
     }
 
     #[test]

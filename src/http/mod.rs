@@ -101,7 +101,7 @@ pub struct Served {
     pub chaos: bool,
     /// What callers must show: see [`check_listen`].
     pub proof: Proof,
-    /// Those of the page.
+    /// Sessions of the page.
     pub sessions: Sessions,
     /// Wrong tokens.
     pub guesses: Guesses,
@@ -109,13 +109,13 @@ pub struct Served {
     pub origins: Vec<String>,
     pub listen: SocketAddr,
     pub started: Timestamp,
-    /// Where the body is: dates are told in it.
+    /// The time zone of the body; dates are given in it.
     pub zone: TimeZone,
     /// While it is set, nothing new is taken in.
     pub draining: Arc<AtomicBool>,
     /// `none`, or the model's name.
     pub llm: String,
-    /// How the tokens of prompts are counted, where there is a model.
+    /// How the tokens of prompts are counted, if there is a model.
     pub tokens: Option<String>,
     pub body: Body,
     pub backups: Arc<Backups>,
@@ -134,36 +134,36 @@ pub struct Served {
     pub machines: Option<Arc<Machines>>,
     /// What the agent can do.
     pub tools: Arc<ToolRegistry>,
-    /// Who offers some of it.
+    /// The servers that offer tools.
     pub tool_servers: Arc<ToolServers>,
-    /// What keeps its child processes in bounds; none where nothing acts.
+    /// What confines its child processes; `None` where nothing acts.
     pub containment: Option<Containment>,
     /// Imports that come in several requests.
     pub imports: Imports,
-    /// Requests that may come again.
+    /// Requests that may be repeated.
     pub retries: Retries,
-    /// How it reaches outside.
+    /// Channels to the outside.
     pub channels: Arc<OutsideChannels>,
 }
 
 impl Served {
     fn refuse_while_draining(&self) -> Result<(), Problem> {
         if self.draining.load(Ordering::SeqCst) {
-            return Err(Problem::later("the daemon is ending and takes nothing new", "try again when it is back"));
+            return Err(Problem::later("the daemon is ending and accepts nothing new", "try again when it is back"));
         }
         Ok(())
     }
 
-    /// What a request is known by when it comes again.
+    /// The id by which a repeated request is recognised.
     fn provider_id(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Problem> {
         let (door, now) = (&self.agent.outside.door, self.agent.frame.clock.now());
         self.retries.provider_id(path, headers, body, now, || door.fresh_id())
     }
 
-    /// What is asked for while it is stopped isn't done after the resume either.
+    /// Refuses a request while the agent is stopped. It is not done after the resume either.
     fn refuse_while_stopped(&self) -> Result<(), Problem> {
         if self.agent.frame.latch.is_stopped() {
-            let why = "it is stopped, so no goal is taken up";
+            let why = "it is stopped, so no goal is accepted";
             let fix = "clear the stop: `maxim reset`, then `maxim resume`; then say it again";
             return Err(Problem::new(StatusCode::CONFLICT, why, fix));
         }
@@ -171,7 +171,7 @@ impl Served {
     }
 }
 
-/// Answers one request in this process, without a listener, hence without the guard: whoever calls is this process.
+/// Answers one request in this process, without a listener and so without the guard: the caller is this process.
 pub async fn answer(served: &Arc<Served>, request: Request) -> (u16, Vec<u8>) {
     let mut router = routes::router().with_state(Arc::clone(served));
     let Ok(response) = router.call(request).await;

@@ -33,7 +33,7 @@ const STOP: &str = "/v1/stop";
 const URGENT: [&str; 4] = [STOP, "/v1/status", "/healthz", "/readyz"];
 /// How long a connection in reserve has for its request.
 const URGENT_HEAD: Duration = Duration::from_secs(5);
-/// The pause where the system gives no further connection: too many files are open, say.
+/// The pause when the system gives no further connection, e.g. because too many files are open.
 const NO_HANDLE: Duration = Duration::from_millis(20);
 
 /// Serves until `shutdown` completes and every request that was begun is answered.
@@ -52,7 +52,7 @@ pub(super) async fn run(listener: TcpListener, router: Router, shutdown: impl Fu
         match accepted {
             Ok((stream, peer)) => {
                 let place = all.admit(peer.ip());
-                // Its task may have to wait for its turn, and others want its place meanwhile.
+                // Its task may start late, and others may want its place meanwhile.
                 let mut first = [0; 32];
                 if let Ok((_, seen)) = recv(&stream, &mut first[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
                     place.connection.has_seen(&first[..seen.min(first.len())]);
@@ -62,13 +62,14 @@ pub(super) async fn run(listener: TcpListener, router: Router, shutdown: impl Fu
                     keep(stream, peer, place, router, closes).await;
                     drop(gone);
                 });
-                // What it has sent already is read before the next one may want its place.
+                // Bytes that it has sent already are read before the next connection may want its place.
                 tokio::task::yield_now().await;
             }
             Err(error) if is_of_the_caller(&error) => {}
             Err(error) => {
                 if !std::mem::replace(&mut is_told, true) {
-                    tracing::error!(%error, "no connection can be taken; raise the limit of open files if it says so");
+                    tracing::error!(%error, "no connection can be accepted; raise the limit of open files if it says \
+                    so");
                 }
                 all.make_place();
                 tokio::time::sleep(NO_HANDLE).await;
@@ -178,7 +179,7 @@ impl HttpBody for Arriving {
     }
 }
 
-/// An answer's body: when it is gone, the connection waits for its next request.
+/// An answer's body. When it is dropped, the connection waits for its next request.
 struct Leaving {
     body: Body,
     connection: Arc<Connection>,

@@ -46,7 +46,7 @@ fn large(field: &Field) -> Vec<Value> {
     }
 }
 
-/// Whether somebody who gave too much is told so, and nothing broke.
+/// True if a caller that gave too much is told so, and nothing broke.
 fn is_refused(status: u16) -> bool {
     (400..500).contains(&status)
 }
@@ -63,7 +63,7 @@ async fn lives(house: &House) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_megabyte_in_each_field_of_each_route_is_refused_and_the_brain_lives() {
     let house = roomy().await;
-    // What ends or breaks something when it is asked well is asked in other tests.
+    // Paths that end or break something when asked are covered by other tests.
     let is_left = |path: &str| path.starts_with("/v1/chaos") || path.starts_with("/hooks");
     for route in ROUTES.iter().filter(|route| !is_left(route.path)) {
         let path = route.path.replace("{id}", "x").replace("{tool}", "memory_recall");
@@ -144,7 +144,7 @@ async fn ids_senders_and_reasons_without_end_are_refused_or_cut_and_hold_no_room
     house.close().await;
 }
 
-/// What is sent as it stands, and the answer as far as it comes.
+/// Sends bytes as they are, and returns the answer as far as it comes.
 async fn raw(house: &House, sent: &[u8]) -> String {
     let mut stream = TcpStream::connect(house.address).await.expect("connected");
     // It may be refused, and closed, before all of it is read.

@@ -131,7 +131,7 @@ fn a_folder_that_was_copied_is_another_machine_and_waits() {
     assert!(copied.expect("runs").success());
     let said = two.hears("standing by", || {
         let (exit, _, told) = two.cli(&["status"]);
-        assert!(exit == 75 && told.contains("this machine stands by"), "{exit} {told}");
+        assert!(exit == 75 && told.contains("this machine is on standby"), "{exit} {told}");
     });
     assert!(said.contains("takes over"), "{said}");
     let answer = first.say("when is tea?");
