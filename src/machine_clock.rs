@@ -1,4 +1,4 @@
-//! The clock of this machine, as far as it can be lived by. Ids, the store's engine and certificates reckon from 1970.
+//! The clock of this machine, and whether it is usable. Ids, the store's engine and certificates count from 1970.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use crate::cli::{CliError, Exit};
 
-/// What puts a wrong clock right.
+/// The fix for a wrong clock.
 pub const FIX: &str = "set it: `timedatectl set-ntp true`, or `date --set=\"2026-01-31 12:00\"`; without a battery, let it be set before this starts";
 
-/// What is wrong with a clock that shows this.
+/// What is wrong with a clock that shows this time.
 pub fn fault(now: SystemTime) -> Option<String> {
     if now >= UNIX_EPOCH {
         return None;
@@ -21,10 +21,10 @@ pub fn fault(now: SystemTime) -> Option<String> {
     Some(format!("the clock of this machine {shown}, which is before 1970"))
 }
 
-/// Asked before anything reckons with it.
+/// Checks the clock before anything uses it.
 ///
 /// # Errors
-/// It shows a time that nothing can be lived by.
+/// The clock shows an unusable time.
 pub fn check() -> Result<(), CliError> {
     fault(SystemTime::now()).map_or(Ok(()), |found| Err(CliError::new(Exit::BadConfig, found, FIX)))
 }

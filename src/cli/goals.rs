@@ -25,7 +25,7 @@ enum What {
     /// Add a goal behind those that wait
     #[command(after_help = "Example:\n  maxim goals add \"list the files in notes\"")]
     Add { goal: String },
-    /// Resume a goal that was laid aside
+    /// Resume a suspended goal
     #[command(after_help = "Example:\n  maxim goals go-on 0192f3c4")]
     GoOn {
         /// The goal's id, or an unambiguous beginning of it

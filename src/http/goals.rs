@@ -1,4 +1,4 @@
-//! Goals: the pursued one, those that wait, those that were laid aside, and those that have ended.
+//! Goals: the pursued one, those that wait, the suspended ones, and those that have ended.
 
 use std::sync::Arc;
 

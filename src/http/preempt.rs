@@ -139,7 +139,7 @@ pub async fn hold(State(served): State<Arc<Served>>, request: Request) -> Answer
     ok(&body)
 }
 
-/// `POST /v1/redirect`: the present goal is laid aside, and this one is pursued instead.
+/// `POST /v1/redirect`: the present goal is suspended, and this one is pursued instead.
 pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, REDIRECT).await?;

@@ -144,7 +144,7 @@ pub const ROUTES: &[Route] = &[
     act("/v1/goals", "Give it a goal", goals::GOAL, &[(200, "{goals}"), LATER], || post(goals::propose)),
     act(
         "/v1/goals/{id}",
-        "Resume a goal that was laid aside, or give it up",
+        "Resume a suspended goal, or give it up",
         goals::WISH,
         &[(200, "{goals}"), (404, "no such goal"), CONFLICT, LATER],
         || post(goals::decide),

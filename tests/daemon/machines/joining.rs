@@ -90,10 +90,7 @@ fn what_cannot_be_joined_is_refused_with_the_fix_and_left_as_it_was() {
     stranger.say("remember that tea is at five");
     assert_eq!(stranger.end(), 0);
     let (exit, said) = two.refused(&[]);
-    assert!(
-        exit == 1 && said.contains("it was lived alone") && said.contains("move that folder away"),
-        "{exit} {said}"
-    );
+    assert!(exit == 1 && said.contains("it was used alone") && said.contains("move that folder away"), "{exit} {said}");
     assert!(!said.contains("high-tide"), "{said}");
     let stranger = two.place.start();
     let answer = stranger.say("when is tea?");
@@ -114,7 +111,7 @@ fn what_cannot_be_joined_is_refused_with_the_fix_and_left_as_it_was() {
     assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "{answer}");
     drop(daemon);
     let (exit, said) = one.refused(&[]);
-    assert!(exit == 1 && said.contains("it was lived alone"), "{exit} {said}");
+    assert!(exit == 1 && said.contains("it was used alone"), "{exit} {said}");
 
     server.kill();
     let (exit, said) = Machine::of(&server).refused(&[]);
