@@ -38,13 +38,7 @@ pub async fn export(State(served): State<Arc<Served>>, request: Request) -> Answ
     let given = query_fields(&request, EXPORT)?;
     let limit = given.0.get("limit").and_then(Value::as_u64).unwrap_or(MOST) as usize;
     let layers = layers(&served);
-    let nothing = |after: &str| {
-        Problem::bad(
-            format!("there is nothing after {after:?}"),
-            "give an earlier answer's \
-    next",
-        )
-    };
+    let nothing = |after: &str| Problem::bad(format!("nothing follows {after:?}"), "give an earlier answer's next");
     let (mut at, mut after) = match given.text("after") {
         None => return episodes(&served, None, limit, &layers).await,
         Some(after) if exporting::is_place(after) => {

@@ -65,7 +65,7 @@ section! {
 /// Names begin the names of tools, so they follow the same rule, and are short.
 const LONGEST_NAME: usize = 24;
 
-/// Whether a server may be called so.
+/// Whether this is a valid name of a server.
 pub fn is_server_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -99,23 +99,24 @@ pub fn contradictions(servers: &BTreeMap<String, ServerKeys>) -> Vec<Fault> {
         };
         match (server.command.is_empty(), &server.url) {
             (true, None) => fault("command", format!("mcp.{name} has neither a command nor a url"), "set one of them"),
-            (false, Some(_)) => fault("url", format!("mcp.{name} has a command and a url"), "leave one of them out"),
+            (false, Some(_)) => fault("url", format!("mcp.{name} has a command and a url"), "remove one of them"),
             _ => {}
         }
         if server.url.is_none() && (server.token.is_some() || server.token_file.is_some() || server.ca_file.is_some()) {
-            fault(
-                "token",
-                format!("mcp.{name} has a token or a ca_file, but no url"),
-                "set the url, or leave them out",
-            );
+            fault("token", format!("mcp.{name} has a token or a ca_file, but no url"), "set the url, or remove them");
         }
         let for_programs = !(server.env.is_empty() && server.read.is_empty() && server.write.is_empty());
         if server.url.is_some() && (for_programs || server.network) {
-            let found = format!("mcp.{name} has a url, so that env, read, write and network mean nothing");
-            fault("url", found, "leave them out");
+            let found = format!("mcp.{name} has a url, so env, read, write and network have no effect");
+            fault("url", found, "remove them");
         }
         for place in server.read.iter().chain(&server.write).filter(|place| !place.starts_with('/')) {
-            fault("read", format!("mcp.{name} names the folder {place:?}, which is no full path"), "give it from / on");
+            fault(
+                "read",
+                format!("mcp.{name} names the folder {place:?}, which is not a full path"),
+                "give it from / \
+            on",
+            );
         }
     }
     faults
