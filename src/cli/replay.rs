@@ -134,14 +134,13 @@ fn text(report: &ReplayReport, file: &Path, paint: Paint) -> String {
     }
     let name = file.display();
     match (&report.damage, &report.cut) {
-        (Some(damage), Some(_)) => {
-            lines.push(paint.poor(&format!("{name} is damaged {damage}; the part before was replayed; {WHOLE_COPY}")))
-        }
+        (Some(damage), Some(_)) => lines
+            .push(paint.poor(&format!("{name} is damaged {damage}; the part before it was replayed; {WHOLE_COPY}"))),
         (Some(damage), None) => {
             lines.push(paint.poor(&format!("{name} is damaged {damage}; all its inputs are whole, and were replayed")))
         }
         (None, Some(cut)) => {
-            lines.push(paint.poor(&format!("the file ends early: {cut}; the part before was replayed")));
+            lines.push(paint.poor(&format!("the file ends early: {cut}; the part before it was replayed")));
         }
         (None, None) => {}
     }

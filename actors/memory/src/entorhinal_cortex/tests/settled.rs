@@ -1,4 +1,4 @@
-//! What is on disk of many situations: each vector once, also after damage, change, and in a store of before.
+//! Many situations on disk: each vector once, also after damage, changes, and in an older store.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn write(rig: &mut Rig<EntorhinalCortex>, records: RecordChanges, root: Option<V
     rig.crash();
 }
 
-/// Lets it settle, with a crash behind each step; how many steps there were.
+/// Settles with a crash after each step; returns the number of steps.
 fn settle_over_crashes(rig: &mut Rig<EntorhinalCortex>) -> usize {
     let mut steps = 0;
     while rig.tick() {
@@ -140,7 +140,7 @@ fn a_store_of_before_is_read_on_and_gives_its_second_vectors_up() {
     forget(&mut rig, 40..41);
     store(&mut rig, vec![done("m3", "the parrot learned a word", "teach", true, &["parrot"])]);
     let before = answers(&mut rig);
-    // As it was written: the vector in each situation's record, none beside it, and a state without a word of it.
+    // In the old form: the vector in each situation's record, none beside it, and a state without a field for it.
     let table = TokenTable::embedded();
     let items = rig.records().prefixed(b"item/", usize::MAX).into_iter();
     let whole = |bytes: &[u8]| Item::new(Item::from_bytes(bytes).expect("an item").situation, &table);
