@@ -118,7 +118,7 @@ pub async fn accepted(told: oneshot::Receiver<Result<Accepted, String>>) -> Resu
             "see \"disk\" in `maxim status`, and send it again with the same provider_id",
         )),
         _ => Err(Problem::later(
-            format!("the brain did not take it within {} s", ACCEPTANCE.as_secs()),
+            format!("the brain did not accept it within {} s", ACCEPTANCE.as_secs()),
             "see `maxim status` for rooms that are down, and send it again with the same provider_id",
         )),
     }

@@ -1,4 +1,4 @@
-//! A channel whose actor breaks: whoever waits is told, and nothing is left behind.
+//! A channel whose actor fails: waiters are told, and nothing is left behind.
 
 use std::sync::Arc;
 use std::time::Duration;

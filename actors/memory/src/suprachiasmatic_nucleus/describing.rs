@@ -19,7 +19,7 @@ const RHYTHMS: usize = 5;
 /// Expected events that are always told: the next ones.
 const NEXT: usize = 3;
 
-/// A shorter period, in hours, is narrowed to its hours; even shorter ones also to days, weeks and months.
+/// In hours. A shorter period is narrowed to the hours that it touches; one below `MOST_DAYS` to days, weeks and months.
 const MOST_HOURS: i64 = 24 * 8;
 const MOST_DAYS: i64 = 24 * 300;
 
