@@ -310,7 +310,7 @@ fn noted(global: &Global) -> Result<(String, String), CliError> {
             Some(pid) => {
                 let found =
                     format!("process {pid} holds the store of {}, but {note} isn't there", folder.path().display());
-                CliError::new(Exit::TryAgain, found, "name the daemon with --url, or end that process and start anew")
+                CliError::new(Exit::TryAgain, found, "name the daemon with --url, or restart that process")
             }
             None => {
                 CliError::new(Exit::TryAgain, format!("no daemon is running; tried {note}, which isn't there"), fix)

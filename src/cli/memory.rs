@@ -274,7 +274,7 @@ impl Report {
         let shown: String = self.errors.iter().take(SHOWN).map(line).collect();
         let more = match self.errors.len().saturating_sub(SHOWN) {
             0 => String::new(),
-            more => format!("and {more} more lines that can't be taken in; --json names them all\n"),
+            more => format!("and {more} more lines that can't be imported; --json names them all\n"),
         };
         tree(&Value::Object(self.counts.clone()), 0) + &shown + &more
     }
@@ -320,7 +320,7 @@ mod tests {
         assert!(
             report
                 .text()
-                .ends_with("line 100: no text\nand 150 more lines that can't be taken in; --json names them all\n")
+                .ends_with("line 100: no text\nand 150 more lines that can't be imported; --json names them all\n")
         );
     }
 }

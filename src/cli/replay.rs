@@ -30,7 +30,7 @@ pub struct ReplayArgs {
 
 /// The fix for a damaged recording.
 const WHOLE_COPY: &str =
-    "put back a whole copy of it, or go on with the recording after it: each begins with states of its own";
+    "restore an intact copy of it, or continue with the next recording: each begins with its own states";
 
 /// An end of the window.
 #[derive(Clone, Copy, Debug)]

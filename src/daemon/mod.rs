@@ -485,7 +485,7 @@ fn retaken(plan: &Plan, report: &OpenReport, store: &StateStore, id: &AgentId) -
     }
 }
 
-/// HTTP has threads of its own: no room that blocks can keep it from answering.
+/// HTTP has its own threads, so a room that blocks can't keep it from answering.
 fn serve(
     listener: TcpListener,
     served: Arc<Served>,

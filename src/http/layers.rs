@@ -22,7 +22,7 @@ use super::{Problem, Served};
 
 pub const EXPORT: &[Field] = &[
     Field::optional("after", Kind::Text, "an earlier answer's next"),
-    Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 1000"),
+    Field::optional("limit", Kind::Whole(1, MOST), "at most this many; default 1000"),
 ];
 
 /// Rooms that own memory, in the order of an export. It is the order of a percept: a record comes before those that

@@ -111,7 +111,7 @@ pub struct Served {
     pub started: Timestamp,
     /// The time zone of the body; dates are given in it.
     pub zone: TimeZone,
-    /// While it is set, nothing new is taken in.
+    /// While it is set, nothing new is accepted.
     pub draining: Arc<AtomicBool>,
     /// `none`, or the model's name.
     pub llm: String,
@@ -127,10 +127,10 @@ pub struct Served {
     pub latch_file: Option<PathBuf>,
     /// Set once the stop path has been tried at the start; before that the daemon isn't ready.
     pub is_stop_path_tested: Arc<AtomicBool>,
-    /// The threads by which a stop comes in; none where nothing acts.
+    /// The threads that receive stops; `None` where nothing acts.
     pub stop_threads: Option<Arc<SignsOfLife>>,
     pub figures: Figures,
-    /// Where other machines may live the same agent.
+    /// Set where other machines may run the same agent.
     pub machines: Option<Arc<Machines>>,
     /// What the agent can do.
     pub tools: Arc<ToolRegistry>,

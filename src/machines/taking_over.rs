@@ -160,7 +160,7 @@ impl<'a> Joining<'a> {
         let (store, mut report) = match opened {
             Ok(opened) => opened,
             Err(error @ (StoreError::Engine(EngineError::Damaged(_)) | StoreError::OtherHistory { .. })) => {
-                standard_error::tell(format_args!("this machine's store is damaged and filled anew: {error}"));
+                standard_error::tell(format_args!("this machine's store is damaged and filled again: {error}"));
                 self.fetch(extent, Former::Kept)?;
                 return Err(Failure::Passing(error.to_string()));
             }
@@ -194,7 +194,7 @@ impl<'a> Joining<'a> {
         let begins = extent.last == 0 && copies::found(self.nats, extent.history).map_err(Failure::Passing)?.is_empty();
         let follower = match open() {
             Err(StoreError::Engine(EngineError::Damaged(why))) if !begins => {
-                standard_error::tell(format_args!("this machine's store is damaged ({why}) and filled anew"));
+                standard_error::tell(format_args!("this machine's store is damaged ({why}) and filled again"));
                 None
             }
             opened => opened.map_err(Failure::of)?,

@@ -163,7 +163,7 @@ pub struct RegionStart {
     pub lsn: Lsn,
     #[serde(with = "hex")]
     pub state_hash: u64,
-    /// A snapshot and the events after it, each a JSON document of its own.
+    /// A snapshot and the events after it, each a separate JSON document.
     pub root: Option<String>,
     pub events: Vec<String>,
     pub records: u64,

@@ -110,7 +110,7 @@ struct Taking<'a> {
     heads: VecDeque<(Timestamp, Lsn)>,
     /// Messages up to here aren't on their way any more.
     passed: Lsn,
-    /// Nothing further is taken in,
+    /// Nothing further is restored,
     is_over: bool,
     /// because nothing further is wanted.
     is_enough: bool,

@@ -46,7 +46,7 @@ const BEHIND: usize = 100_000;
 /// A bench that can't run.
 pub type Broken = Box<dyn std::error::Error + Send + Sync>;
 
-/// Runs in a folder of its own. Must be called where an actix `System` is current.
+/// Runs in a separate folder. Must be called where an actix `System` is current.
 ///
 /// # Errors
 /// The folder can't be used, or the agent doesn't start or answer.

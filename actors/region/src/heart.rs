@@ -365,7 +365,7 @@ impl Heart {
         self.poisons.lock().push(Poison { signal: signal.into(), left: times, blocks: None });
     }
 
-    /// For chaos tests: the next handling of `signal` blocks its thread for so long, and then goes on.
+    /// For chaos tests: the next handling of `signal` blocks its thread for this long, and then goes on.
     pub fn stall(&self, signal: &str, how_long: Duration) {
         self.poisons.lock().push(Poison { signal: signal.into(), left: 1, blocks: Some(how_long) });
     }

@@ -355,13 +355,13 @@ impl<R: Region> Seat<R> {
         self.due = self.region.next_deadline(&self.post.settings);
         match (told, &root) {
             (Some(Shed { before, after, entries }), Some(_)) => self.post.supervision.tell(&format!(
-                "{} held {before} bytes, more than a room may; it let go {entries} entries and holds {after} now",
+                "{} held {before} bytes, more than a room may; it dropped {entries} entries and holds {after} now",
                 R::NAME
             )),
             _ => {
                 self.not_before = now + TRY_AGAIN;
                 self.post.supervision.tell(&format!(
-                    "{} holds more than a room may and can't let go of it; it goes on by its journal, which grows",
+                    "{} holds more than a room may and can't drop any of it; it continues with its journal, which grows",
                     R::NAME
                 ));
             }

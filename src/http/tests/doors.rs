@@ -183,7 +183,7 @@ async fn heads_are_bounded_and_no_request_is_smuggled_in_another() {
         let answer = raw(&house, head.as_bytes()).await;
         assert!(answer.is_empty() || is_refused(status_of(&answer)), "{}", &answer[..answer.len().min(200)]);
     }
-    // Two lengths, a length and chunks, chunks that are none: what stands behind is no request of its own.
+    // Two lengths, a length and chunks, invalid chunks: the rest is not a separate request.
     let inner = "POST /v1/stop HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
     for (headers, body) in [
         ("content-length: 5\r\ncontent-length: 6".to_owned(), format!("hello{inner}")),

@@ -58,7 +58,7 @@ fn a_damaged_machine_is_filled_anew_and_loses_nothing() {
     let engine = engine.filter(|path| path.join("db").is_file()).max().expect("a database").join("db");
     fs::OpenOptions::new().write(true).open(&engine).and_then(|file| file.set_len(20_000)).expect("cut");
     let daemon = one.start();
-    assert!(daemon.heard().contains("filled anew"), "{}", daemon.heard());
+    assert!(daemon.heard().contains("filled again"), "{}", daemon.heard());
     assert!(acknowledged.iter().all(|text| recalls(&daemon, text)), "{}", daemon.heard());
 }
 

@@ -195,7 +195,7 @@ impl Region for SuprachiasmaticNucleus {
                 (index, self.sealed.1)
             }
             None => {
-                tracing::warn!("an index segment of the suprachiasmatic nucleus is damaged; it is made anew");
+                tracing::warn!("an index segment of the suprachiasmatic nucleus is damaged; it is rebuilt");
                 (BinIndex::new(), 0)
             }
         };

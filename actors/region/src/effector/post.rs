@@ -146,7 +146,7 @@ impl<E: Effector> EffectorPost<E> {
                     effector = E::NAME,
                     signal = &*envelope.meta.name,
                     panic,
-                    "whoever asked could not be told"
+                    "the requester could not be told"
                 );
             });
         }

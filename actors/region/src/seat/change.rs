@@ -65,7 +65,7 @@ impl Change {
         let decision_hash = if wanted { decision_hash(&envelopes) } else { 0 };
         let came = Recorded { decision_hash, state_hash: hash };
         if recorded.is_some_and(|recorded| recorded != came) {
-            return Err(Step::Refused("it leads to something else than when it was recorded".into()));
+            return Err(Step::Refused("its result differs from the recorded one".into()));
         }
         let accepted = frame.store.accept(commit, |accepted| {
             // In the same critical section as the commit: an incarnation that is fenced right after this must not leave

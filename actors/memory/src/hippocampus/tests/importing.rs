@@ -144,7 +144,7 @@ fn another_content_under_a_known_id_is_a_bad_line() {
     let refused = take_in(&mut bench, true, &others);
     assert_eq!(counts(&refused), [0, 0, 0, 0, 8]);
     assert!(refused.bad.iter().all(|(_, why)| why.contains("\"a\"") && why.contains("forget a")), "{refused:?}");
-    // Without a time of its own, it is the same moment told again.
+    // Without its own time, it is the same moment once more.
     assert_eq!(counts(&take_in(&mut bench, true, &[changed("timestamp", Value::Null)])), [0, 0, 1, 0, 0]);
     assert_eq!(bench.stats().0, 1);
     bench.rig.send(ForgetRecord { id: "a".into() });
@@ -205,7 +205,7 @@ fn an_observation_that_was_merged_is_known_by_its_own_id() {
     assert_eq!(exported(&bench), before);
     bench.rig.send(ForgetRecord { id: "b".into() });
     assert_eq!((bench.stats().0, exported(&bench).len()), (0, 0));
-    // Where "b" is an episode of its own, it stays so when the export comes in.
+    // If "b" is a separate episode, it stays one when the export is imported.
     take_in(&mut bench, true, &[lines[1].clone()]);
     let whole = serde_json::from_str(&before[0]).expect("JSON");
     assert_eq!(counts(&take_in(&mut bench, true, &[whole])), [1, 0, 0, 0, 0]);
