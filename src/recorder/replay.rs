@@ -178,7 +178,7 @@ impl Recording {
         // No region knows a secret, and the files that hold them may be on another machine.
         (settings.effectors.llm.api_key, settings.effectors.llm.api_key_file) = (None, None);
         (settings.effectors.encoder.api_key, settings.effectors.encoder.api_key_file) = (None, None);
-        // Nobody is asked here: what counts is that there was a model.
+        // No model is asked here. It only matters that there was one.
         if settings.effectors.llm.tape.take().is_some() {
             (settings.effectors.llm.base_url, settings.effectors.llm.model) =
                 (Some("http://127.0.0.1".into()), Some("taped".into()));

@@ -48,7 +48,7 @@ pub(super) fn home() -> PathBuf {
     std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from)
 }
 
-/// The tools of each level that has a list. A name that no tool has would forbid what it was to allow.
+/// The tools of each level that has a list. A wrong name would forbid the tool that it should allow.
 pub(super) fn whitelists(
     lists: [(&str, AutonomyLevel, &Vec<String>); 3],
     registry: &ToolRegistry,
