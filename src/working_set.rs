@@ -34,8 +34,8 @@ impl Mapping {
 
     fn let_go(self) -> Option<()> {
         let start = std::ptr::with_exposed_provenance_mut::<c_void>(self.start);
-        // SAFETY: the program's code and constants are mapped privately and read-only, and what the loader relocates lies
-        // in mappings of its own: these pages are the file's, and come back from it at the next access.
+        // SAFETY: the program's code and constants are mapped privately and read-only. What the loader relocates is in
+        // mappings of its own. So these pages are equal to the file, and the next access reads them from it again.
         #[allow(unsafe_code)]
         let done = unsafe { madvise(start, self.end - self.start, Advice::LinuxDontNeed) };
         done.ok()

@@ -1,7 +1,7 @@
 //! Many brains in one process, in virtual time. Each has its own rooms, part of the store, clock, random numbers and
 //! latch. A brain that nobody has spoken to for a while leaves memory (*passivation*). It comes back in the same state
-//! when somebody speaks to it or one of its rooms is due. Its decisions don't depend on this: a member that was away
-//! decides like one that never was.
+//! when somebody speaks to it or one of its rooms is due. Its decisions don't depend on this: a member that left memory
+//! decides like a member that stayed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
@@ -26,7 +26,7 @@ pub struct Population {
     now: Timestamp,
 }
 
-/// A member can't be reached or stands still; the others aren't affected.
+/// A member can't be reached or no longer makes progress. The other members aren't affected.
 #[derive(Debug, thiserror::Error)]
 pub enum PopulationError {
     #[error("no agent {0} is among them; add it first")]

@@ -345,7 +345,7 @@ fn refused(status: u16, problem: &Value, text: &str, token_fix: &str) -> CliErro
     CliError::new(exit, as_commands(&detail), as_commands(&member("fix").unwrap_or_else(|| fix.to_owned())))
 }
 
-/// Routes that the daemon's messages name, each with the command that does the same. A longer route stands before its
+/// Routes that the daemon's messages name, each with the command that does the same. A longer route comes before its
 /// own prefix.
 const COMMANDS: [(&str, &str); 11] = [
     ("POST /v1/reset", "`maxim reset`"),

@@ -434,8 +434,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     Ok(Exit::Ok)
 }
 
-/// Another machine has the agent: nothing that is left here counts, and what is accepted is on no disk. The process
-/// ends at once. When it is started again, this machine stands by.
+/// Another machine has the agent. The work that is left here has no effect, and the input that was accepted is on no
+/// disk. So the process ends at once. If it is started again, this machine is a standby.
 fn end_at_once(folder: &DataFolder) -> Exit {
     let _ = DaemonNote::remove(folder);
     let _ = fs::remove_file(folder.stop_socket());

@@ -245,7 +245,7 @@ enum Prospect {
     None,
     /// Nothing has come of a head yet.
     Silent,
-    /// What has come is how a stop begins.
+    /// The bytes that have arrived are how a stop begins.
     Begun,
     /// A stop is read or answered.
     Stop,

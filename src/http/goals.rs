@@ -41,7 +41,7 @@ pub async fn propose(State(served): State<Arc<Served>>, request: Request) -> Ans
     done(survey(&served, Some(wish)).await?)
 }
 
-/// `POST /v1/goals/{id}`: a person's word on one of them.
+/// `POST /v1/goals/{id}`: a person changes one of the goals.
 pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, WISH).await?;

@@ -18,9 +18,10 @@ use super::Problem;
 const FIRST: Duration = Duration::from_millis(50);
 /// The longest wait.
 const LONGEST: Duration = Duration::from_secs(5);
-/// After this time without a wrong token, a peer begins anew.
+/// After this time without a wrong token, a peer's count starts again at zero.
 const FORGOTTEN: Duration = Duration::from_secs(600);
-/// Peers that are remembered, at most; the one that was heard of longest ago is dropped.
+/// Peers that are remembered, at most. If there are more, the peer whose last wrong token is oldest is
+/// dropped.
 const PEERS: usize = 1024;
 /// Answers of all peers that may wait at a time. Beyond that, a wrong token is refused at once.
 const WAITING: usize = 512;

@@ -118,7 +118,7 @@ pub async fn take_in(
     Ok(carrying.carried())
 }
 
-/// Imports in several requests at a time, at most; the one that was heard of longest ago is dropped.
+/// Imports that may be open at the same time. If there are more, the import whose last request is oldest is dropped.
 const MOST_IMPORTS: usize = 8;
 
 /// Imports whose last part hasn't come yet, the newest last.

@@ -42,7 +42,7 @@ pub const HOLD: &[Field] =
     &[Field::optional("duration_s", Kind::Number(0.0, LONGEST_HOLD), "for how many seconds; without it until resumed")];
 pub const REDIRECT: &[Field] = &[Field::needed("goal", Kind::Spoken, "what to do first")];
 
-/// `POST /v1/stop`. Works while rooms are down: the latch acts here, and the rooms are told.
+/// `POST /v1/stop`. Works while rooms are down: the handler sets the latch itself and also sends the stop to the rooms.
 pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer {
     // Runs on its own task: the stop is carried out even if the caller hangs up, or if its connection has to make
     // place.

@@ -15,7 +15,7 @@ use super::{
     working,
 };
 
-/// What a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
     None,

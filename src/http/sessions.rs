@@ -22,7 +22,7 @@ use crate::{loopback, token};
 const KEY_LASTS: Duration = Duration::from_secs(120);
 /// Keys that wait for their page, at most; the oldest is dropped.
 const KEYS: usize = 16;
-/// Sessions at a time; the one that was used longest ago is dropped.
+/// Sessions that may exist at the same time. If there are more, the session that was used longest ago is dropped.
 const SESSIONS: usize = 32;
 
 pub const KEY: &[Field] = &[Field::optional(
@@ -38,7 +38,7 @@ pub const EXCHANGE: &[Field] =
 enum Refusal {
     /// Used already, too old, or never one.
     Unknown,
-    /// It was made for another account than the one that shows it.
+    /// The session was made for another account than the caller's.
     OtherAccount,
 }
 

@@ -19,7 +19,7 @@ use crate::agent::{Kit, Outside, anatomy};
 #[derive(Default)]
 pub struct Ear {
     pub input: Mutex<Option<InputRecord>>,
-    /// Where each message that they said stands in the store's journal.
+    /// The places in the store's journal of each message that they said.
     pub said: Mutex<HashMap<MessageId, Lsn>>,
     /// A clearance can't be read back, so the gate's own new one is used.
     clearances: Mutex<HashMap<MessageId, Arc<Envelope>>>,

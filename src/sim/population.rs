@@ -1,5 +1,5 @@
-//! Many whole agents in one process, in virtual time, through their public doors: the cost of an agent that is awake,
-//! and of one that is away. They have no recorders.
+//! Many whole agents in one process, in virtual time, through their public doors. Measures the cost of an agent that is
+//! awake and of an agent that has left memory. They have no recorders.
 
 use std::num::NonZeroUsize;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Enrichment: asks memory what a percept reminds of, and waits at most until the deadline.
 //!
 //! Biology: the parahippocampal cortex, which binds a scene to its context.
-//! Law: all sections are asked at once. What has not answered at the deadline is a missing section with its name. A
-//! held room is asked, because it may be back, but not waited for. A percept is at most as new as 1 − its likeness to
-//! the nearest memory: something that was said a year ago is no news either.
+//! Law: all sections are asked at once. A section without an answer at the deadline is missing, and is named. A held
+//! room is asked, because it may be back, but not waited for. The novelty of a percept is at most 1 − its likeness to
+//! the nearest memory, so a repeated statement is not new even after a year.
 //! Remembers: percepts that wait for answers; held rooms. Forgets: these, once enriched or back.
 //! Down: percepts wait in its inbox.
 

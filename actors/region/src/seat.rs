@@ -219,9 +219,9 @@ impl<R: Region> Seat<R> {
         self.backlog.is_some()
     }
 
-    /// Handles a recorded input, or a recorded tick when there is no message, at the time `now`; LSN 0 for a message
-    /// that isn't in this journal. If its result is known, any other result is refused. Mail and clock are left alone.
-    /// May panic in the region.
+    /// Handles a recorded input, or a recorded tick if there is no message, at the time `now`. The LSN is 0 for a
+    /// message that isn't in this journal. If the recorded result is given, any other result is refused. Mail and clock
+    /// don't change. May panic in the region.
     pub fn feed(&mut self, message: Option<(Lsn, Arc<Envelope>)>, now: Timestamp, recorded: Option<Recorded>) -> Step {
         let post = Arc::clone(&self.post);
         let decided = self.decide(&post, message.as_ref().map(|(_, envelope)| &**envelope), now);

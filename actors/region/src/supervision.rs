@@ -89,8 +89,8 @@ pub enum Restart {
 struct Spending(VecDeque<u64>);
 
 impl Spending {
-    /// Counts one more. Returns its number within the window, or `None` when the budget is spent, which then begins
-    /// anew.
+    /// Counts one more. Returns its number within the window, or `None` if the budget is spent. Counting
+    /// then starts again at zero.
     fn count(&mut self, now: u64, window: Duration, budget: usize) -> Option<usize> {
         let window = u64::try_from(window.as_micros()).unwrap_or(u64::MAX);
         self.0.retain(|at| now.saturating_sub(*at) < window);
@@ -360,7 +360,7 @@ impl Supervision {
         others.filter(|other| other.name() != heart.name()).cloned().collect()
     }
 
-    /// A person resumed: held rooms come back at once, and the budgets of groups begin anew.
+    /// A person resumed: held rooms come back at once, and counting for the budgets of groups starts again at zero.
     pub fn release_held(&self) {
         self.groups.lock().clear();
         *self.why_held.lock() = None;

@@ -29,8 +29,8 @@ const CUT_BYTES: usize = 448 << 10;
 /// An entry that holds the journal back for this many LSNs is late. Then records are sealed, however few they are, and
 /// events are moved into their region's slots.
 const LAG: u64 = 40_960;
-/// In a longer journal, entries older than its newer half of this size are late, however few LSNs that is: an import
-/// puts much into each LSN.
+/// In a journal longer than this, entries before its newest half of this size are late, even if they are few LSNs back:
+/// an import puts much data into each LSN.
 const JOURNAL_BYTES: usize = 16 << 20;
 /// First and longest pause before the disk is tried again.
 const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));

@@ -12,8 +12,8 @@ use super::memory_engine::MemoryEngine;
 use super::redb_engine::RedbEngine;
 use super::sled_engine::SledEngine;
 
-/// Largest value for an engine, in bytes. With sled's segments of 512 KB a leaf of 16 such values stays below the 128
-/// KB from which sled makes a blob file, and blob files are never synced.
+/// Largest value for an engine, in bytes. With sled's segments of 512 KB, a leaf of 16 such values stays below 128 KB.
+/// From that size on sled makes a blob file, and blob files are never synced.
 pub const VALUE_LIMIT: usize = 4 * 1024 + 256;
 /// Largest key for an engine, in bytes.
 pub const KEY_LIMIT: usize = 512;

@@ -253,7 +253,7 @@ struct Merged {
     taken_over: HashSet<u64>,
 }
 
-/// A block without keys of other runs in its range is taken over in place: most memories are in the order of time, so
+/// A block is taken over unchanged if no other run has keys in its range. Most memories are in the order of time, so
 /// runs hardly overlap.
 fn merge(shared: &Shared, pack: &Arc<Pack>, sealed: &Sealed, from: usize, to: usize) -> Result<Merged, EngineError> {
     let is_oldest = to == sealed.runs.len();

@@ -46,7 +46,7 @@ pub struct RegionLine {
     pub inbox: u64,
 }
 
-/// What a key asks for that the screen can't do itself.
+/// The action of a key that the screen can't do itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     Say(String),

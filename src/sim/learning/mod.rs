@@ -90,7 +90,7 @@ const AT_ONCE: usize = 20;
 /// Runs the lives and returns the figures. `told` gets the progress, 0 to 1.
 ///
 /// # Errors
-/// An agent doesn't wake, or stands still.
+/// An agent doesn't wake, or no longer makes progress.
 pub fn run(folder: &Path, course: Course, told: impl Fn(f64)) -> Result<Value, Broken> {
     std::fs::create_dir_all(folder)?;
     let seeds: Vec<u64> = (0..course.lives.get() as u64).map(|n| course.first_seed.wrapping_add(n)).collect();

@@ -72,7 +72,7 @@ pub enum Source {
     Cli,
     /// A microphone's recogniser heard them: they may stop the agent, but can't command it.
     Speech,
-    /// A person types them whom the agent doesn't know.
+    /// A person whom the agent doesn't know types them.
     Stranger,
 }
 

@@ -77,7 +77,7 @@ pub struct Lived {
 /// Runs the scenario in this folder, which is empty.
 ///
 /// # Errors
-/// The agent doesn't start, or stands still.
+/// The agent doesn't start, or no longer makes progress.
 pub fn live(scenario: &Scenario, folder: &Path) -> Result<Lived, Broken> {
     let workdir = folder.join("work");
     std::fs::create_dir_all(&workdir)?;

@@ -114,7 +114,7 @@ impl Body {
         }
     }
 
-    /// The target in a picture that is newer than the head's last movement; `None` when the time is over, the target is
+    /// The target in a picture that is newer than the head's last movement. `None` if the time is over, the target is
     /// lost, or a stop came.
     fn next_picture(
         &self,

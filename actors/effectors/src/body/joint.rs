@@ -82,7 +82,7 @@ impl Joint {
         if self.is_length() { shown * 1e-3 } else { shown.to_radians() }
     }
 
-    /// How far from its target it may rest without a movement error: 3 mm, or 0.03 rad, which is more than the
+    /// How far from its target a joint may stop without a movement error: 3 mm, or 0.03 rad. Both are more than the
     /// deviation that was measured with the maker's daemon.
     pub const fn tolerance(self) -> f64 {
         if self.is_length() { 3e-3 } else { 0.03 }

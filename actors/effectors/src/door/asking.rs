@@ -137,8 +137,8 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .performs::<SleepEnded>()
 }
 
-/// The questions that a message may answer: an answer in one step is caused by its question; an answer after several
-/// steps belongs to the question's turn.
+/// The questions that a message may answer. An answer in one step has its question as cause. An answer after several
+/// steps has the question's turn as correlation.
 fn questions_of(answer: &Meta) -> impl Iterator<Item = MessageId> {
     answer.cause.into_iter().chain([answer.correlation])
 }

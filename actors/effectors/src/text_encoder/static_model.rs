@@ -1,5 +1,5 @@
-//! A static model in a folder, in the layout of Model2Vec: a vector per word piece; a text's vector is the mean of its
-//! pieces' vectors (`config.json`, `tokenizer.json`, `model.safetensors`).
+//! A static model in a folder, in the layout of Model2Vec (`config.json`, `tokenizer.json`, `model.safetensors`). It
+//! has a vector for each word piece. A text's vector is the mean of its pieces' vectors.
 
 use std::collections::HashMap;
 use std::fs;

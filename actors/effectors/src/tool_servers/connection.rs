@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_secs(30);
 /// The pause before the next attempt, doubled with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// After a connection of this length, the pauses begin anew.
+/// After a connection of this length, the pauses start again with the shortest.
 const HELD: Duration = Duration::from_secs(60);
 /// How often a raised latch is checked.
 const LATCH_LOOK: Duration = Duration::from_millis(100);

@@ -1,10 +1,10 @@
 //! Tool servers that speak the Model Context Protocol: programs and addresses that a person has configured.
 //!
 //! An agent's tools are known when it starts and stay the same until it ends, because rooms decide by them and a replay
-//! must decide alike. So the last list of a server is remembered on disk, and the next start uses it. The connection is
-//! made in the background: a late, dead or changed server only costs its own tools. Everything that a server says about
-//! itself and its tools is outside text. A tool is not called if the server's description differs from the one that the
-//! agent knows.
+//! must make the same decisions. So the last list of a server is remembered on disk, and the next start uses it. The
+//! connection is made in the background: a late, dead or changed server only costs its own tools. Everything that a
+//! server says about itself and its tools is outside text. A tool is not called if the server's description differs
+//! from the one that the agent knows.
 //!
 //! One thread keeps all connections of an agent. It awaits and decides nothing.
 

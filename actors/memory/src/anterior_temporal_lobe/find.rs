@@ -45,7 +45,7 @@ pub(super) struct Finder<'a> {
     pub law: &'a ConceptLaw,
 }
 
-/// Numbers with their likeness in meaning above chance, 0 to 1, the most alike first.
+/// Numbers with their likeness in meaning above chance, 0 to 1, the most similar first.
 pub(super) type Meant = Vec<(u32, f64)>;
 
 /// Numbers with their fit, best first.

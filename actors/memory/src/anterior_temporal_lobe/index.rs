@@ -338,7 +338,7 @@ impl ConceptIndex {
         self.meanings.of(number)
     }
 
-    /// How alike two words are in meaning, 0 to 1.
+    /// How similar two words are in meaning, 0 to 1.
     pub fn meaning(&self, a: &str, b: &str) -> f64 {
         self.meanings.alike(a, b)
     }

@@ -77,7 +77,7 @@ impl Meanings {
         }
     }
 
-    /// How alike two texts are, 0 to 1; 0 without an encoder.
+    /// How similar two texts are, 0 to 1; 0 without an encoder.
     pub fn alike(&self, a: &str, b: &str) -> f64 {
         let Some(encoder) = &self.encoder else { return 0.0 };
         similarity(&encoder.embed(a), &encoder.embed(b)).map_or(0.0, f64::from)

@@ -129,7 +129,7 @@ impl EntorhinalCortex {
         }
     }
 
-    /// Takes in vectors of memories. If they come from another encoder, everything begins anew.
+    /// Takes in vectors of memories. If they come from another encoder, the index starts again empty.
     fn take_vectors(&self, out: &Out, encoded: &TextsEncoded, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let fail = |why: &str, pulse: &mut Pulse<'_, Self>| {

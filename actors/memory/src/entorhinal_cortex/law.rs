@@ -1,7 +1,7 @@
-//! How alike two situations are.
+//! How similar two situations are.
 //!
-//! Meaning and structure are the content. Time and context only count as far as the content is alike: two events at the
-//! same hour are not alike for that reason.
+//! Meaning and structure are the content. Time and context only count as far as the content is similar: two events at
+//! the same hour are not similar for that reason alone.
 
 use maxim_bus::signals::similarity::LikenessParts;
 use maxim_config::{SHARE, section};

@@ -119,7 +119,7 @@ pub fn block_key(block: u32) -> Vec<u8> {
     format!("{BLOCKS}{block:06x}").into_bytes()
 }
 
-/// A block with some vectors set or removed. A block of another encoder begins anew. `None` if no vector is left.
+/// A block with some vectors set or removed. A block of another encoder is emptied first. `None` if no vector is left.
 pub fn changed_block(
     before: Option<&[u8]>,
     encoder: &EncoderId,

@@ -1,4 +1,4 @@
-//! The entorhinal cortex as a room: knows which situations are alike.
+//! The entorhinal cortex as a room: knows which situations are similar.
 //!
 //! Biology: the entorhinal cortex, where patterns are separated on the way into memory and completed on the way out.
 //! Law: `law.rs` weighs the parts of a likeness, `language::nearest` finds the nearest among many.
@@ -36,7 +36,7 @@ pub(super) const USUAL_LIMIT: usize = 5;
 /// Settings of the room.
 #[derive(Clone, Debug)]
 pub struct EntorhinalSettings {
-    /// Makes vectors of texts. If it changes, all vectors are made anew while answers go on.
+    /// Makes vectors of texts. If it changes, all vectors are made again, and questions are answered meanwhile.
     pub encoder: Arc<dyn Encoder>,
     /// The name of the external encoder, if there is one.
     pub outer: Option<String>,

@@ -110,7 +110,7 @@ pub struct Likeness {
     pub parts: LikenessParts,
 }
 
-/// The encoder for comparing texts, and the cosine at which they count as alike.
+/// The encoder for comparing texts, and the cosine at which they count as similar.
 #[derive(Clone, Copy)]
 pub struct Look<'a> {
     pub sight: &'a Sight,
@@ -385,7 +385,7 @@ impl SituationIndex {
         traits
     }
 
-    /// The most alike, best first; among equals the newest.
+    /// The most similar situations, best first. Among equals, the newest comes first.
     pub fn find(&self, cue: &Cue, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Likeness> {
         self.find_by(Look { sight: &self.sight, floor: self.floor }, cue, limit, allowed)
     }

@@ -19,7 +19,7 @@ const STEPS: f64 = 65_535.0;
 /// The kind of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EdgeKind {
-    /// They are alike; both ways.
+    /// The episodes are similar. The edge holds in both directions.
     Associates,
     /// The earlier one led to the later one.
     Causes,

@@ -47,7 +47,7 @@ pub struct WholeLine {
     pub episode: EpisodicMemory,
     /// The record as it was written.
     pub record: String,
-    /// The episode's links. `None` in an export without them; then the episode is linked anew.
+    /// The episode's links. `None` in an export without them; then the episode is linked again.
     pub links: Option<Links>,
     /// What a small episode is found by. `None` in an export without it; then it is found by the content of its record.
     pub held: Option<Held>,

@@ -171,7 +171,7 @@ pub(super) fn associations(
     let mut ranked: Vec<(u32, f32)> = votes.into_iter().collect();
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     ranked.truncate(WEIGHED);
-    // An episode without own words isn't alike by words.
+    // An episode without words of its own is not similar to others by words.
     let has_text = !episode.perception.text.trim().is_empty();
     let vector = indexes.text.vector_of(document).filter(|_| has_text);
     let weighed =

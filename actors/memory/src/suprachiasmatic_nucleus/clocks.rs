@@ -84,7 +84,7 @@ impl Beat {
         self.passes(RAYLEIGH)
     }
 
-    /// True for a rhythm that others are told of.
+    /// True for a rhythm that is reported to other rooms.
     fn is_locked(&self) -> bool {
         self.passes(RAYLEIGH_OF_CLOCKS)
     }

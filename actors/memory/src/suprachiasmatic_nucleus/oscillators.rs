@@ -16,7 +16,7 @@ pub const PERIODS_HOURS: [f64; 4] = [24.0, 168.0, 720.0, 8760.0];
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HebbLaw {
     /// K in radians per hour. The default is far below the value that locks all four (0.185), so coupling can't drag a
-    /// clock off its period: eight weeks of silence after busy days leave an anomaly below 0.04 (0.34 with K = 0.01).
+    /// clock off its period. Eight weeks of silence after busy days leave an anomaly below 0.04 (0.34 with K = 0.01).
     pub coupling: f64,
     /// η, change of W by one observation of full agreement, 0 to 1.
     pub rate: f64,
@@ -417,7 +417,7 @@ mod tests {
         near(clocks.weight(0, 1), 0.05 * 0.98 + 0.05, 1e-12);
         (0..500).for_each(|_| clocks.observe(1.0, &[0.0, 0.0, PI, PI], &HebbLaw::default()));
         assert_eq!((clocks.weight(0, 1), clocks.weight(0, 2)), (1.0, -1.0));
-        // A quarter of a turn apart they neither meet nor part.
+        // A quarter of a turn apart, they neither support nor oppose each other.
         (0..10).for_each(|_| clocks.observe(1.0, &[0.0, PI / 2.0, PI, PI], &HebbLaw::default()));
         near(clocks.weight(0, 1), 0.98f64.powi(10), 1e-9);
     }

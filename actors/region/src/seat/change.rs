@@ -68,8 +68,8 @@ impl Change {
             return Err(Step::Refused("its result differs from the recorded one".into()));
         }
         let accepted = frame.store.accept(commit, |accepted| {
-            // In the same critical section as the commit: an incarnation that is fenced right after this must not leave
-            // the message to its successor, which would decide it a second time.
+            // In the same critical section as the commit. Otherwise, if this incarnation is fenced right after the
+            // commit, its successor would get the message and decide it a second time.
             if input.is_some() {
                 inbox.done(epoch);
             }

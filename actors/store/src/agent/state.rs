@@ -165,8 +165,8 @@ pub struct OnDisk {
     pub frames: VecDeque<FrameSpan>,
     /// The bytes of all frames.
     pub frame_bytes: usize,
-    /// Places of removed frames. Their keys stay, with empty values: sled rewrites a page of a dozen frames when keys
-    /// come and go at its ends, which cost five times as much as the frames themselves.
+    /// Places of removed frames. Their keys stay, with empty values. If keys came and went at its ends, sled would
+    /// rewrite a page of a dozen frames, which cost five times as much as the frames themselves.
     pub free_places: BTreeSet<u64>,
     /// Above all existing places.
     pub next_place: u64,

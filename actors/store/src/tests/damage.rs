@@ -64,8 +64,8 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to.join("g1/blobs")).expect("makes");
 }
 
-/// Opens a damaged copy. All data that is read must be as before, or its absence must have been reported; a read may
-/// fail with an error that names the damage.
+/// Opens a damaged copy. All data that is read must be as before, or the loss must have been reported. A read may fail
+/// with an error that names the damage.
 fn open_damaged(before: &Before, folder: &Path, kind: EngineKind, what: &str) -> OpenReport {
     let options = StoreOptions { engine: kind, ..small() };
     let (store, report) = StateStore::open(folder, options).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -1,4 +1,4 @@
-//! A disk that refuses isn't a damaged store: nothing is put aside, nothing is begun anew, and a full disk only stops
+//! A disk that refuses isn't a damaged store: nothing is put aside, no new store is started, and a full disk only stops
 //! new data. A refusal of the kernel lasts for the whole process, so each case has its own process.
 
 use std::collections::BTreeMap;

@@ -255,9 +255,9 @@ impl Mqtt {
         inlet.line().up();
     }
 
-    /// Submits incoming messages one after another, and acknowledges those that are on disk. Returns why it couldn't go
-    /// on. A message over the rate of listed senders stays with the broker until it is accepted, or until so many stay
-    /// that a later stop might not come through.
+    /// Submits incoming messages one after another, and acknowledges those that are on disk. Returns why it couldn't
+    /// continue. A message over the rate of listed senders stays with the broker until it is accepted. If so many stay
+    /// that a later stop might not come through, the oldest is given up.
     async fn take(&self, mut arrived: mpsc::Receiver<Publish>, client: &AsyncClient, inlet: &Inlet) -> String {
         let (mut left, mut stops) = (Left::default(), inlet.line().stops());
         loop {

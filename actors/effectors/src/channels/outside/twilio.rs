@@ -92,8 +92,8 @@ pub struct Twilio {
 }
 
 impl Twilio {
-    /// True if a signature is of this account, for any address that the request may have used: Twilio signs the address
-    /// with or without its usual port.
+    /// True if a signature is from this account, for any address that the request may have used. Twilio signs the
+    /// address with or without its usual port.
     fn is_signed(&self, target: &str, joined: &str, signature: &[u8]) -> bool {
         let Some(public) = &self.public_url else { return false };
         let address = format!("{}{target}", public.trim_end_matches('/'));

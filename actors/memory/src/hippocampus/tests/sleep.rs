@@ -306,7 +306,7 @@ fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are()
         room.wake(&bench.rig.records(), &settings(None));
         assert_eq!(text(&room, 0), (stretches, first.clone(), stretches));
     }
-    // Missing parts are made anew.
+    // Missing parts are made again.
     let mut state = state;
     state["sealed"]["vectors"][0][0] = json!(999_999);
     let mut room: Hippocampus = serde_json::from_value(state).expect("a state");

@@ -1,4 +1,4 @@
-//! Words that are alike by their letters: other forms of one word, and parts of a compound.
+//! Words with similar letters: other forms of one word, and parts of a compound.
 //!
 //! The stemmer and the embedded table only know English words well. In a question of another language, a word also
 //! stands for words with the same beginning or end: "Berghütte" for "Hütten", "cerradura" for "cerraduras". The store

@@ -1,4 +1,4 @@
-//! Documents that may have the same subject: those that share a document's rare words, and how alike two texts are.
+//! Documents that may have the same subject: those that share a document's rare words, and how similar two texts are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ impl TextIndex {
         self.meaning.as_ref()?.vectors.vector(self.ordinal(document)? as usize)
     }
 
-    /// How alike the texts are in meaning, floor-corrected, 0 to 1; `None` if the document has no vector.
+    /// How similar the texts are in meaning, floor-corrected, 0 to 1; `None` if the document has no vector.
     pub fn likeness(&self, vector: &PackedVector, document: u32) -> Option<f64> {
         let (meaning, at) = (self.meaning.as_ref()?, self.ordinal(document)? as usize);
         let cosine = meaning.vectors.cosine(at, vector)?;

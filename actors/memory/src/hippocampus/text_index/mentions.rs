@@ -1,4 +1,4 @@
-//! People whom a question names: who said something, and of whom it was said.
+//! People whom a question names: the speaker of something, and the person that it is about.
 //!
 //! A name is removed from the words of a question, and documents of other speakers lose score, by the weight of the
 //! name beside the words. People speak of an absent person. To a present person they mostly speak directly, which says

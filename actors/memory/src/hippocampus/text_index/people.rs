@@ -26,7 +26,7 @@ pub struct Named {
     /// Sorted, distinct.
     pub people: Vec<u32>,
     pub rest: Vec<Word>,
-    /// Each name: whom it may mean, and its words.
+    /// Each name: the people that it may mean, and its words.
     pub runs: Vec<(Vec<u32>, Vec<String>)>,
 }
 

@@ -76,7 +76,7 @@ pub struct Weights {
     /// Stems of near meaning that may stand for a stem of the question, 0 to 20. More don't find more on dialogues, and
     /// cost their postings.
     pub related: usize,
-    /// Weight of a stem that is only alike by its letters, in a question of another language than English.
+    /// Weight of a stem that is only similar by its letters, in a question of another language than English.
     pub forms: f32,
     /// Weight of the cosine of the question and the document.
     pub alike: f32,
@@ -148,7 +148,7 @@ pub struct Meant {
 }
 
 impl Meant {
-    /// A document that isn't near counts as alike by chance.
+    /// A document that isn't near counts as similar by chance.
     pub(super) fn of(&self, document: u32) -> f32 {
         self.near.binary_search_by_key(&document, |(near, _)| *near).map_or(0.0, |at| self.near[at].1)
     }

@@ -101,7 +101,7 @@ impl Best {
 #[derive(Clone, Copy)]
 struct Base {
     words: f32,
-    /// The most that one of them gets for its day.
+    /// The most that one document gets for its day.
     date: f32,
     /// A stem of the question or a related one occurs in the sitting, or a named person took part.
     is_reached: bool,

@@ -225,7 +225,7 @@ impl TextIndex {
     /// letters.
     fn standing_for(&self, cue: &Cue, weights: &Weights, is_foreign: bool) -> Vec<SoftTerm> {
         let mut found = Vec::new();
-        // Months are alike, but none means another.
+        // Names of months are similar, but each means a different month.
         if is_month(&cue.form) {
             return found;
         }

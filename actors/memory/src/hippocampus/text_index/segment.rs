@@ -39,7 +39,7 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub stem: String,
-    /// The word that stands for it.
+    /// The word that represents it.
     pub form: String,
     /// `Posting::ordinal` counts from the segment's first document.
     pub postings: Vec<Posting>,
@@ -178,7 +178,7 @@ impl Segment {
         std::str::from_utf8(bytes).unwrap_or("")
     }
 
-    /// The word that stands for a stem.
+    /// The word that represents a stem.
     pub fn form(&self, term: usize) -> &str {
         let start = term.checked_sub(1).map_or(0, |before| self.entry(before, 3));
         let bytes = self.bytes.get(self.forms + start..self.forms + self.entry(term, 3)).unwrap_or(&[]);
