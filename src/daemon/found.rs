@@ -69,7 +69,7 @@ pub fn tell(
     lines.extend(report.lost.iter().map(lost));
     lines.extend(retaken.iter().cloned());
     if report.was_gone {
-        lines.push("the store's folder was gone; to begin anew on purpose, remove the whole data folder".into());
+        lines.push("the store's folder was gone; to start again empty on purpose, remove the whole data folder".into());
     }
     if agent.resumed.redelivered > 0 {
         lines.push(format!("{} messages were on their way and are delivered again", agent.resumed.redelivered));

@@ -148,7 +148,7 @@ mod tests {
         assert!(slept.episodes.is_empty());
         let mut many = of(&["a", "b", "c"]);
         assert!(!many.let_go(&gone("b", true)) && !many.let_go(&gone("c", true)), "a is not named, but was one");
-        let mut older: Sources = serde_json::from_str("{}").expect("one of before");
+        let mut older: Sources = serde_json::from_str("{}").expect("an older form");
         older.note("a", 2);
         assert!(!older.let_go(&gone("a", true)), "nobody knows what it rested on before");
     }

@@ -494,7 +494,7 @@ mod tests {
         assert_eq!(spend(&supervision, &rooms[0], Stage::Memory), whole);
         assert_eq!((supervision.escalations(), supervision.group_escalations()), (5, 1));
         let after = spend(&supervision, &rooms[1], Stage::Memory);
-        assert_eq!(after, Restart::Hold { retry: hold, with_group: false }, "its budget begins anew");
+        assert_eq!(after, Restart::Hold { retry: hold, with_group: false }, "counting starts again at zero");
     }
 
     #[test]
@@ -532,6 +532,6 @@ mod tests {
         assert_eq!(spending.count(9, window, 2), Some(2));
         assert_eq!(spending.count(12, window, 2), Some(2), "the first is out");
         assert_eq!(spending.count(13, window, 2), None);
-        assert_eq!(spending.count(14, window, 2), Some(1), "a spent budget begins anew");
+        assert_eq!(spending.count(14, window, 2), Some(1), "after a spent budget, counting starts again at zero");
     }
 }

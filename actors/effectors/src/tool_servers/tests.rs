@@ -289,7 +289,7 @@ fn a_call_that_takes_too_long_is_cancelled_and_a_server_that_hangs_is_started_an
     assert_eq!(servers.report()[0]["restarts"], 0, "it answered that");
     fs::write(bench.path("hangs"), "").expect("written");
     bench.call(&registry, "shell_hang");
-    wait("it is started anew", || servers.report()[0]["restarts"] == 1);
+    wait("it is started again", || servers.report()[0]["restarts"] == 1);
 }
 
 #[test]

@@ -277,6 +277,6 @@ mod tests {
         let record = rig.region().memory().learned().next().expect("a fact").clone();
         let mut older = serde_json::to_value(&record).expect("JSON");
         older.as_object_mut().expect("an object").remove("others");
-        assert_eq!(serde_json::from_value::<MathRecord>(older).expect("one of before"), record);
+        assert_eq!(serde_json::from_value::<MathRecord>(older).expect("an older one"), record);
     }
 }

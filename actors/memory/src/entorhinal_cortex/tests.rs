@@ -180,7 +180,7 @@ fn a_large_store_wakes_from_its_segments_and_knows_what_changed_in_them() {
         store(&mut rig, vec![told(n)]);
     }
     let [wakes, again] = rig.woken_by();
-    assert_eq!(wakes, again, "and when all are made anew");
+    assert_eq!(wakes, again, "and when all are made again");
     assert_eq!(again.iter().filter(|(key, _)| key.starts_with(b"segment/")).count(), segments, "in segments again");
     assert!(again.len() < lists.len() / 2, "{} after {}", again.len(), lists.len());
 }

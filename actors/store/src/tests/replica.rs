@@ -136,7 +136,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
         follow(&there, &journal);
         let epoch = agent.epoch(GATE);
         let taken_over = open(&there, &journal);
-        assert!(ada(&taken_over).epoch(GATE) > epoch, "whoever takes over has the larger epoch");
+        assert!(ada(&taken_over).epoch(GATE) > epoch, "the machine that takes over has the larger epoch");
         fill(&ada(&taken_over), 1600, 1700);
         let late = agent.accept(commit(&agent, GATE), |_| ());
         let wrote = late.map(|late| agent.wait_durable_blocking(late.lsn, PATIENCE));

@@ -381,6 +381,6 @@ fn an_attempt_that_was_given_up_before_it_left_never_leaves() {
     assert!(line.leaves(one, 1));
     assert!(line.has_left(one, 1), "whether it was taken isn't known");
     assert!(!line.has_left(other, 1));
-    assert!(!line.leaves(other, 1), "whoever held it was slow: it was told that it is tried again");
+    assert!(!line.leaves(other, 1), "the attempt was given up: a retry was reported for it");
     assert!(line.leaves(other, 2), "the next attempt is another");
 }

@@ -302,7 +302,7 @@ fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are()
     for encoded in [json!(null), json!(["another", 0])] {
         let mut state = state.clone();
         state["sealed"]["encoded"] = encoded;
-        let mut room: Hippocampus = serde_json::from_value(state).expect("a state of before");
+        let mut room: Hippocampus = serde_json::from_value(state).expect("an older state");
         room.wake(&bench.rig.records(), &settings(None));
         assert_eq!(text(&room, 0), (stretches, first.clone(), stretches));
     }
