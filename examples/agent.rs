@@ -1,4 +1,4 @@
-//! An embedded agent in virtual time: it remembers, crashes, sleeps a week, and is stopped. All in a moment.
+//! An embedded agent in virtual time: it remembers, crashes, sleeps a week, and is stopped. All of this takes a moment.
 //!
 //! A stepped agent does something only when it is told to, and its clock moves only when you move it. So a test of a
 //! week takes no week, and gives the same result each time. Run it with `cargo run --example agent`.
@@ -47,7 +47,7 @@ impl Embedded {
         Ok(Self { agent: build(&store, &latch, &clock, 1, workdir)?, clock, store, latch })
     }
 
-    /// Throws the rooms away, as `kill -9` does, and builds them again.
+    /// Drops the rooms, as `kill -9` does, and builds them again.
     fn crash(&mut self, workdir: &Path) -> anyhow::Result<()> {
         self.agent = build(&self.store, &self.latch, &self.clock, 2, workdir)?;
         Ok(())

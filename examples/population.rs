@@ -1,4 +1,4 @@
-//! A hundred agents in one process, in virtual time. Each has its rooms, memory, clock and latch for itself.
+//! A hundred agents in one process, in virtual time. Each has its own rooms, memory, clock and latch.
 //!
 //! An agent that nobody speaks to leaves memory; its state is in the store. It is built again when somebody speaks to
 //! it, or when one of its rooms is due. Run it with `cargo run --example population`.
@@ -18,7 +18,7 @@ use maxim_bus::{AgentId, Trust};
 
 const AGENTS: usize = 100;
 const THREADS: usize = 2;
-/// An agent that wasn't spoken to for so long leaves memory.
+/// An agent that nobody spoke to for this long leaves memory.
 const IDLE: Duration = Duration::from_secs(60);
 
 pub fn run() -> anyhow::Result<String> {

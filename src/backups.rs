@@ -1,4 +1,4 @@
-//! Backups by themselves: made when the newest is old enough, beside whatever else goes on.
+//! Automatic backups: one is made when the newest is old enough, beside all other work.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -10,17 +10,17 @@ use maxim_bus::SharedClock;
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
-/// After a backup that failed, the next is tried this much later.
+/// After a failed backup, the next try comes this much later.
 const RETRY: Duration = Duration::from_secs(600);
-/// The clock is looked at anew this often, since it may be set or the machine may sleep.
+/// The clock is read again this often, because it may be set or the machine may sleep.
 const LOOK: Duration = Duration::from_secs(60);
 
 /// Makes the backups of a store's own folder.
 pub struct Backups {
     store: StateStore,
-    /// Zero makes none by itself.
+    /// Zero: no automatic backups.
     every: Duration,
-    /// So many stay; at least 1.
+    /// How many backups are kept; at least 1.
     keep: usize,
     failed: Mutex<Option<(Timestamp, String)>>,
     ended: Mutex<bool>,
@@ -36,12 +36,12 @@ impl Backups {
     /// Makes one now.
     ///
     /// # Errors
-    /// The disk, or a store without one.
+    /// The disk fails, or the store has no disk.
     pub fn make(&self) -> Result<BackupReport, StoreError> {
         self.store.backup_rotating(self.keep)
     }
 
-    /// Begins to make them when they are due, on a thread of its own. None where none are to be made.
+    /// Starts making backups when they are due, on its own thread. `None` if no backups are to be made.
     ///
     /// # Errors
     /// The thread can't be started.
@@ -74,12 +74,12 @@ impl Backups {
                 Ok(report) => {
                     tracing::info!(place = %report.place.display(), bytes = report.bytes, "a backup was made")
                 }
-                Err(error) => tracing::error!(%error, "no backup could be made; it is tried again in 10 min"),
+                Err(error) => tracing::error!(%error, "no backup could be made; the next try is in 10 min"),
             }
         }
     }
 
-    /// When the next is due: `every` after the newest, or after the start where there is none.
+    /// When the next backup is due: `every` after the newest, or after the start if there is none.
     fn due(&self, started: Timestamp) -> Timestamp {
         let after = |at: Timestamp, time: Duration| at.checked_add(time).unwrap_or(Timestamp::MAX);
         let due = after(self.newest().unwrap_or(started), self.every);
@@ -100,7 +100,7 @@ impl Backups {
         *ended
     }
 
-    /// No further one is begun.
+    /// Begins no further backup.
     pub fn end(&self) {
         *self.ended.lock() = true;
         self.end.notify_all();

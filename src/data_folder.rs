@@ -1,4 +1,4 @@
-//! The names of what lies in a data folder, and the note by which a running daemon is found.
+//! The names of the files in a data folder, and the note by which a running daemon is found.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -23,7 +23,8 @@ impl DataFolder {
         &self.0
     }
 
-    /// Makes it for this user alone: what it remembers is nobody else's. One that is there stays as its owner made it.
+    /// Makes the folder for this user only, because the memory in it is private. An existing folder stays as its owner
+    /// made it.
     ///
     /// # Errors
     /// The folder can't be made.
@@ -31,13 +32,13 @@ impl DataFolder {
         private_folder().create(&self.0)
     }
 
-    /// Gives this user back the rights over it, and over what it lies in and holds, that a program had taken away. What was
-    /// changed, for a person.
+    /// Restores this user's rights over the folder, over the folders that it lies in, and over what it holds, if a
+    /// program had taken them away. Returns what was changed, for a person.
     pub fn restore(&self) -> Vec<String> {
         let Ok(path) = std::path::absolute(&self.0) else { return Vec::new() };
         let mut told = Vec::new();
         let around: Vec<&Path> = path.ancestors().collect();
-        // The outermost first: what lies in a closed folder can't be looked at.
+        // The outermost first: the content of a closed folder can't be looked at.
         for level in around.into_iter().rev() {
             let wanted = if level == path { 0o700 } else { 0o100 };
             let Ok(found) = fs::metadata(level) else { break };
@@ -54,7 +55,7 @@ impl DataFolder {
         told
     }
 
-    /// Where the running daemon writes how it is reached.
+    /// The file in which the running daemon writes its address.
     pub fn daemon_note(&self) -> PathBuf {
         self.0.join("daemon.json")
     }
@@ -69,7 +70,8 @@ impl DataFolder {
         self.0.join("stop.sock")
     }
 
-    /// A file that asks for a stop by being there; it holds the reason. The daemon removes it once it has stopped.
+    /// A file that asks for a stop by its existence; its content is the reason. The daemon removes it once it has
+    /// stopped.
     pub fn stop_request(&self) -> PathBuf {
         self.0.join("stop.request")
     }
@@ -79,7 +81,7 @@ impl DataFolder {
         self.0.join("machine")
     }
 
-    /// A process is that machine now: it lives the agent, or waits for it.
+    /// True if a process uses this folder as its machine: it runs the agent, or waits for it.
     pub fn is_waited_in(&self) -> bool {
         let held = fs::File::open(self.machine()).map(|file| file.try_lock());
         matches!(held, Ok(Err(fs::TryLockError::WouldBlock)))
@@ -105,7 +107,7 @@ impl DataFolder {
         self.0.join("recordings")
     }
 
-    /// A life was recorded here.
+    /// True if a run was recorded here.
     pub fn holds_recordings(&self) -> bool {
         let is_one = |entry: std::io::Result<fs::DirEntry>| {
             entry.is_ok_and(|entry| entry.path().extension().is_some_and(|ending| ending == "mcap"))
@@ -119,14 +121,14 @@ impl DataFolder {
     }
 }
 
-/// To make a folder, and those above it, that this user alone may look into.
+/// Options to make a folder, and those above it, that only this user may look into.
 pub fn private_folder() -> fs::DirBuilder {
     let mut folder = fs::DirBuilder::new();
     folder.recursive(true).mode(0o700);
     folder
 }
 
-/// Writes a file that this user alone may read; one that is there keeps what its owner allows.
+/// Writes a file that only this user may read. An existing file keeps its mode.
 ///
 /// # Errors
 /// It can't be written.
@@ -134,7 +136,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     private_file().truncate(true).open(path)?.write_all(bytes)
 }
 
-/// Options to make a file that this user alone may read.
+/// Options to make a file that only this user may read.
 pub fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).mode(0o600);
@@ -148,11 +150,11 @@ pub struct DaemonNote {
     pub url: String,
     pub pid: u32,
     pub started: Timestamp,
-    /// When the process began, as the kernel counts (starttime in proc_pid_stat(5)): a number that another process has by
-    /// now began at another time.
+    /// When the process began, as the kernel counts (starttime in proc_pid_stat(5)). A later process with the same
+    /// number has another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub birth: Option<u64>,
-    /// What callers show; none in a note of an older daemon.
+    /// What callers must show; `None` in a note of an older daemon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks_for: Option<TokenKind>,
 }
@@ -163,13 +165,13 @@ pub struct DaemonNote {
 pub enum TokenKind {
     /// Nothing: `http.open`.
     Nothing,
-    /// The token that lies in the data folder.
+    /// The token in the data folder.
     Own,
     /// The token of `http.token` or `http.token_file`.
     Configured,
 }
 
-/// When a process began, in ticks since the machine did; none when there is no such process.
+/// When a process began, in ticks since the machine started; `None` if there is no such process.
 pub fn birth_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in brackets may hold anything; starttime is the 20th word after it.
@@ -177,13 +179,13 @@ pub fn birth_of(pid: u32) -> Option<u64> {
 }
 
 impl DaemonNote {
-    /// Of this process.
+    /// The note of this process.
     pub fn own(url: String, started: Timestamp, asks_for: TokenKind) -> Self {
         let pid = std::process::id();
         Self { url, pid, started, birth: birth_of(pid), asks_for: Some(asks_for) }
     }
 
-    /// Reads the note; none when no daemon has left one.
+    /// Reads the note; `None` if no daemon has left one.
     ///
     /// # Errors
     /// The file is there but can't be read, or isn't a note.

@@ -1,4 +1,4 @@
-//! Keeps the documents true to the code: generated references are equal to it, and what documents name exists.
+//! Keeps the documents true to the code: generated references must equal it, and names in documents must exist.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Where the guide's pages are.
 const PAGES: &str = "deploy/guide/src";
 
-/// Compares a page with what the code says now. With `UPDATE_GUIDE` set it writes the page first.
+/// Compares a page with the present code. With `UPDATE_GUIDE` set it first writes the page.
 pub(crate) fn holds(page: &str, text: &str) {
     let file = Path::new(ROOT).join(PAGES).join(page);
     if std::env::var_os("UPDATE_GUIDE").is_some() {

@@ -1,9 +1,9 @@
 //! The assembly of Maxim: one brain as a value, and the daemon around it. Nothing here thinks.
 //!
 //! - [`agent`]: a brain. [`agent::anatomy`] is its parts list; [`agent::population`] holds many in one process.
-//! - [`config`]: what it is set up by. [`cli`]: the command line. [`daemon`]: what `maxim run` runs.
+//! - [`config`]: its configuration. [`cli`]: the command line. [`daemon`]: what `maxim run` runs.
 //! - [`http`]: the daemon's interface and its page, by which commands and people reach the brain.
-//! - [`recorder`]: what was lived, for replays and for restoring. [`backups`]: copies of the store.
+//! - [`recorder`]: recordings, for replays and for restoring. [`backups`]: copies of the store.
 //! - [`sim`]: whole brains in virtual time: benches, learning curves, scenarios.
 //!
 //! To embed a brain, see `examples/agent.rs`: an [`agent::AgentWorld`], [`agent::AgentSettings`], and

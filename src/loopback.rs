@@ -1,5 +1,5 @@
-//! Which account holds an end of a TCP connection of this machine, as the kernel tells (proc_net(5), `/proc/net/tcp`).
-//! An address of loopback names a machine and no person; the kernel knows whose program it is.
+//! Which account holds an end of a TCP connection of this machine, as the kernel reports it (proc_net(5),
+//! `/proc/net/tcp`). A loopback address names a machine, not a person; the kernel knows the account of the program.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,14 +19,14 @@ struct Row<'a> {
     account: u32,
 }
 
-/// The account of the program that is connected from `peer` to `own`. None when it runs on no account that this machine
-/// shows here: another machine, another network namespace.
+/// The account of the program that is connected from `peer` to `own`. `None` if this machine sees no such account: the
+/// program runs on another machine, or in another network namespace.
 pub fn account_of(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
     let (peer, own) = (plain(peer), plain(own));
     found(|row| row.state == CONNECTED && row.here == peer && row.there == own)
 }
 
-/// The account that listens at an address, or at all of this machine with its port.
+/// The account that listens at an address, or at the same port of all addresses of this machine.
 pub fn listener(address: SocketAddr) -> Option<u32> {
     let address = plain(address);
     let at = |row: &Row<'_>| row.state == LISTENS && row.here.port() == address.port();
@@ -41,7 +41,7 @@ fn found(fits: impl Fn(&Row<'_>) -> bool) -> Option<u32> {
     })
 }
 
-/// IPv4 in IPv6 as what it is.
+/// An IPv4 address inside IPv6 becomes a plain IPv4 address.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

@@ -8,10 +8,10 @@ use maxim_bus::clock::LAST;
 
 use crate::cli::{CliError, Exit};
 
-/// What puts a wrong clock right.
+/// The fix for a wrong clock.
 pub const FIX: &str = "set it: `timedatectl set-ntp true`, or `date --set=\"2026-01-31 12:00\"`; without a battery, let it be set before this starts";
 
-/// What is wrong with a clock that shows this.
+/// What is wrong with a clock that shows this time.
 pub fn fault(now: SystemTime) -> Option<String> {
     let read = Timestamp::try_from(now).ok();
     if now >= UNIX_EPOCH && read.is_some_and(|read| read < LAST) {
@@ -30,10 +30,10 @@ pub fn fault(now: SystemTime) -> Option<String> {
     })
 }
 
-/// Asked before anything reckons with it.
+/// Checks the clock before anything uses it.
 ///
 /// # Errors
-/// It shows a time that nothing can be lived by.
+/// The clock shows an unusable time.
 pub fn check() -> Result<(), CliError> {
     fault(SystemTime::now()).map_or(Ok(()), |found| Err(CliError::new(Exit::BadConfig, found, FIX)))
 }

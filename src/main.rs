@@ -5,8 +5,8 @@ use std::ffi::c_char;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// What jemalloc reads before anything runs: pages of the usual size, whatever the system prefers. In huge ones a brain that
-/// waits takes three times as much memory.
+/// jemalloc reads this before anything runs: pages of the usual size, whatever the system prefers. With huge pages an
+/// idle brain takes three times as much memory.
 // SAFETY: the name is jemalloc's own for exactly this, and what it points to lives as long as the program.
 #[allow(unsafe_code)]
 #[unsafe(export_name = "_rjem_malloc_conf")]

@@ -1,5 +1,5 @@
-//! Standard error, written by a thread of its own: whoever tells something neither waits for a terminal that stands still
-//! nor ends with one that has closed. It is the process's, as its terminal is.
+//! Standard error, written by its own thread. A caller neither waits for a blocked terminal nor ends with a closed one.
+//! There is one for the process, like its terminal.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt::Display;
@@ -9,10 +9,10 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Texts that may wait to be written. What comes beyond is left out and counted: memory must not grow with a pipe that
-/// nobody reads.
+/// Texts that may wait to be written. Later ones are dropped and counted: memory must not grow because of an unread
+/// pipe.
 const WAITING: usize = 4096;
-/// How long what is worth it is waited for, lest it be lost with a process that ends right after.
+/// How long to wait for an important line, because the process may end right after it.
 const SOON: Duration = Duration::from_millis(50);
 
 static STANDARD_ERROR: OnceLock<Writer> = OnceLock::new();
@@ -22,20 +22,20 @@ pub fn tell(line: impl Display) {
     push(format!("maxim: {line}\n").into_bytes());
 }
 
-/// Tells it, and waits a moment until it is written: the process may end right after.
+/// Tells a person a line, and waits a moment until it is written: the process may end right after.
 pub fn tell_now(line: impl Display) {
     tell(line);
     settle(SOON);
 }
 
-/// Waits until all that was told is written, at most `limit`.
+/// Waits until all lines are written, at most `limit`.
 pub fn settle(limit: Duration) {
     if let Some(writer) = STANDARD_ERROR.get() {
         writer.settle(limit);
     }
 }
 
-/// Has panics told here too: the hook of the standard library waits for the terminal.
+/// Reports panics here too: the hook of the standard library waits for the terminal.
 pub fn take_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let thread = std::thread::current();
@@ -82,7 +82,7 @@ impl Writer {
         let (jobs, queue) = mpsc::sync_channel(waiting);
         let left_out = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&left_out);
-        // Without a thread the queue's end is gone, and all that is told is left out.
+        // Without a thread the queue has no receiver, and all texts are dropped.
         let _ =
             std::thread::Builder::new().name("standard-error".into()).spawn(move || write(&queue, &count, &mut out));
         Self { jobs, left_out }
@@ -102,7 +102,7 @@ impl Writer {
     }
 }
 
-/// What can't be written is gone: there is no other place to say so.
+/// Text that can't be written is lost: there is no other place to report it.
 fn write(jobs: &Receiver<Job>, left_out: &AtomicU64, out: &mut impl Write) {
     for job in jobs {
         match job {
@@ -111,7 +111,11 @@ fn write(jobs: &Receiver<Job>, left_out: &AtomicU64, out: &mut impl Write) {
         }
         match left_out.swap(0, Ordering::Relaxed) {
             0 => {}
-            count => drop(writeln!(out, "maxim: {count} lines are left out here: standard error took none meanwhile")),
+            count => drop(writeln!(
+                out,
+                "maxim: {count} lines are left out here: standard error was blocked \
+            meanwhile"
+            )),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is the same in each way to stop: who is named for it, the answer, and whether the way still leads somewhere.
+//! Parts shared by all ways to stop: the author, the answer, and whether the way still works.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use maxim_bus::clock::monotonic_micros;
 use maxim_bus::latch::Raised;
 use serde_json::{Value, json};
 
-/// By whom a stop is, where no person is named.
+/// The author of a stop when no person is named.
 pub mod stop_by {
     pub const HTTP: &str = "http";
     pub const SOCKET: &str = "maxim stop";
@@ -18,7 +18,7 @@ pub mod stop_by {
     pub const NATS: &str = "nats";
 }
 
-/// The answer to a stop. `cancelled` is null where the rooms were not asked which turns it ended.
+/// The answer to a stop. `cancelled` is null if the rooms were not asked which turns it ended.
 pub fn stop_document(raised: &Raised, durable: bool, cancelled: Option<&[MessageId]>) -> Value {
     json!({
         "latched": true,
@@ -30,19 +30,20 @@ pub fn stop_document(raised: &Raised, durable: bool, cancelled: Option<&[Message
     })
 }
 
-/// `{until, by}`, or null where it isn't on hold.
+/// `{until, by}`, or null if it isn't on hold.
 pub fn hold_in_words(hold: &Value) -> Option<String> {
     let by = hold["by"].as_str()?;
     let until = hold["until"].as_str().map_or_else(|| "it is released".to_owned(), str::to_owned);
     Some(format!("on hold until {until}, by {by}: nothing new is done; release it with `maxim resume`"))
 }
 
-/// How often a stop thread gives a sign of life while nothing comes in.
+/// How often an idle stop thread gives a sign of life.
 pub const BEAT: Duration = Duration::from_millis(500);
-/// A stop thread that gave none for so long is dead: no caller keeps one for longer than two or three seconds.
+/// A stop thread without a sign of life for this long is dead: no caller occupies one for longer than two or three
+/// seconds.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// A thread by which a stop comes in.
+/// A thread that receives stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopThread {
     Socket,
@@ -67,7 +68,7 @@ impl StopThread {
 pub struct SignsOfLife([AtomicU64; 3]);
 
 impl SignsOfLife {
-    /// All are about to begin.
+    /// All threads are about to begin.
     pub fn now() -> Self {
         Self::at(monotonic_micros())
     }
@@ -76,7 +77,7 @@ impl SignsOfLife {
         Self([micros; 3].map(AtomicU64::new))
     }
 
-    /// Given by the thread itself.
+    /// Called by the thread itself.
     pub fn give(&self, thread: StopThread) {
         self.give_at(thread, monotonic_micros());
     }
@@ -85,7 +86,7 @@ impl SignsOfLife {
         self.0[thread as usize].store(micros, Ordering::SeqCst);
     }
 
-    /// Those that are dead.
+    /// The threads that are dead.
     pub fn silent(&self) -> Vec<StopThread> {
         self.silent_at(monotonic_micros())
     }

@@ -17,13 +17,14 @@ pub enum TelemetryError {
     Twice,
 }
 
-/// Begins logging. `filter` is what MAXIM_LOG says; without it the configured level holds.
+/// Begins logging. `filter` is the value of MAXIM_LOG; without it the configured level applies.
 ///
 /// # Errors
 /// A filter that can't be read, or a second call.
 pub fn init(settings: &Telemetry, filter: Option<&str>) -> Result<(), TelemetryError> {
     let Telemetry { level, json } = settings;
-    // What the library of tool servers logs is what servers say: outside text. How they are is told by their own room.
+    // The logs of the tool servers' library contain what servers say, which is outside text. Their state is reported by
+    // their own room.
     let configured = format!("{},rmcp=off,async_nats=warn", level.word());
     let directives = filter.filter(|text| !text.is_empty()).unwrap_or(&configured);
     let filter = EnvFilter::try_new(directives)
@@ -31,7 +32,7 @@ pub fn init(settings: &Telemetry, filter: Option<&str>) -> Result<(), TelemetryE
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| standard_error::Texts)
-        // Else a log that can't be written is told by a macro that panics.
+        // Otherwise a macro that panics would report a log that can't be written.
         .log_internal_errors(false)
         .with_ansi(crate::cli::is_colourful(io::stderr().is_terminal()));
     let begun = if *json { logs.json().finish().try_init() } else { logs.finish().try_init() };

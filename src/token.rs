@@ -1,5 +1,5 @@
-//! The token that a daemon makes for itself. It lies in its data folder, for its user alone: whoever can read it is the
-//! owner, and no other account of this machine is.
+//! The token that a daemon makes for itself. It lies in the data folder, readable by the daemon's user only. A reader
+//! of the token has the owner's rights; no other account of this machine can read it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -13,12 +13,12 @@ use crate::cli::{CliError, Exit};
 use crate::config::Secret;
 use crate::data_folder::{DataFolder, private_file};
 
-/// Random bytes of a token and of the keys of the page; each is two letters of hexadecimal.
+/// Random bytes of a token and of the page's keys; each byte is two hexadecimal digits.
 const BYTES: usize = 32;
 /// The longest file that may be a token, in bytes.
 const LONGEST: u64 = 4096;
 
-/// Chance of the system, in hexadecimal.
+/// Random bytes of the system, in hexadecimal.
 ///
 /// # Errors
 /// The system gives none.
@@ -29,12 +29,12 @@ pub fn random() -> io::Result<String> {
     Ok(hex(&bytes))
 }
 
-/// Two letters a byte.
+/// Two hexadecimal digits a byte.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A token: chance, and behind it its check sum (CRC-32), by which a damaged file is known from a whole one.
+/// A token: random digits and their check sum (CRC-32), by which a damaged file is recognised.
 fn with_sum(chance: &str) -> String {
     format!("{chance}{:08x}", crc32fast::hash(chance.as_bytes()))
 }
@@ -47,15 +47,15 @@ fn is_whole(token: &str) -> bool {
 #[derive(Debug)]
 pub struct OwnToken {
     pub secret: Secret,
-    /// What a start tells of it; nothing where it was there already.
+    /// What a start reports about it; `None` if it was there already.
     pub told: Option<String>,
 }
 
-/// The token of the data folder; makes one where none is, or where others may know the one that is there.
+/// The token of the data folder. A new one is made if there is none, or if others may know the existing one.
 ///
 /// # Errors
-/// The system gives no random bytes. A folder that takes no file is no error: `told` says so, and the token lasts until
-/// the process ends.
+/// The system gives no random bytes. A folder that can't be written is no error: `told` says so, and the token lasts
+/// until the process ends.
 pub fn of_daemon(folder: &DataFolder) -> io::Result<OwnToken> {
     let path = folder.token();
     let why = match kept(folder) {
@@ -68,7 +68,8 @@ pub fn of_daemon(folder: &DataFolder) -> io::Result<OwnToken> {
     let told = match (write(folder, &secret), why) {
         (Ok(()), None) => {
             format!(
-                "a token was made: {shown}, for this user alone; commands read it by themselves, `maxim open` opens the page"
+                "a token was made: {shown}, readable by this user only; commands read it by themselves, `maxim open` \
+                opens the page"
             )
         }
         (Ok(()), Some(why)) => format!(
@@ -76,14 +77,14 @@ pub fn of_daemon(folder: &DataFolder) -> io::Result<OwnToken> {
              name a file in http.token_file"
         ),
         (Err(error), _) => format!(
-            "the token can't be written to {shown} ({error}): put that right and start again; until then only stopping \
-             works. Or set http.token_file"
+            "the token can't be written to {shown} ({error}): correct that and start again; until then only stopping \
+            works. Or set http.token_file"
         ),
     };
     Ok(OwnToken { secret: Secret::new(secret), told: Some(told) })
 }
 
-/// The token that is there, if this user alone can have read it.
+/// The existing token, if only this user can have read it.
 fn kept(folder: &DataFolder) -> io::Result<Secret> {
     let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
     let mut options = fs::OpenOptions::new();
@@ -102,7 +103,7 @@ fn kept(folder: &DataFolder) -> io::Result<Secret> {
     if is_whole(&secret) { Ok(Secret::new(secret)) } else { Err(bad("it was damaged")) }
 }
 
-/// A link isn't followed, and a pipe in the file's place isn't waited for.
+/// Doesn't follow a link, and doesn't wait for a pipe in the file's place.
 fn careful() -> i32 {
     (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed()
 }
@@ -113,11 +114,11 @@ fn text(file: File) -> io::Result<String> {
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// As a whole: a reader never sees half of it.
+/// Writes the whole file at once: a reader never sees half of it.
 fn write(folder: &DataFolder, secret: &str) -> io::Result<()> {
     let path = folder.token();
     let beside = path.with_extension("new");
-    // One that is left over may be open to others.
+    // A leftover file may be open to others.
     let _ = fs::remove_file(&beside);
     let mut file = private_file().create_new(true).open(&beside)?;
     let written = file.write_all(format!("{secret}\n").as_bytes()).and_then(|()| file.sync_all());
@@ -128,16 +129,16 @@ fn write(folder: &DataFolder, secret: &str) -> io::Result<()> {
     File::open(folder.path())?.sync_all()
 }
 
-/// Who else can read or write a token file of the configuration. Whoever knows the token commands the agent.
+/// Which other accounts can read or write a configured token file. Anybody with the token can command the agent.
 #[derive(Debug)]
 pub enum Exposure {
-    /// Every account, or a group that can put a token of its own there: nothing starts with it.
+    /// Every account can, or a group can write its own token there: nothing starts with such a file.
     Everybody(CliError),
-    /// A group reads it, as programs do that share the token. A start tells it.
+    /// A group can read it, for programs that share the token. A start reports it.
     Group(String),
 }
 
-/// Nothing where the file is private.
+/// `None` if the file is private.
 pub fn exposure(file: &Path) -> Option<Exposure> {
     let mode = fs::metadata(file).ok()?.mode() & 0o777;
     let shown = file.display();
@@ -155,10 +156,10 @@ pub fn exposure(file: &Path) -> Option<Exposure> {
     }
 }
 
-/// For a command: the token, and the account that it belongs to; none where no daemon has made one.
+/// For a command: the token, and the account that owns it; `None` if no daemon has made one.
 ///
 /// # Errors
-/// It is there, and this user may not read it; or it is no token that a daemon has made ([`io::ErrorKind::InvalidData`]).
+/// This user may not read it, or no daemon has made it ([`io::ErrorKind::InvalidData`]).
 pub fn of_command(folder: &DataFolder) -> io::Result<Option<(Secret, u32)>> {
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     match fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(folder.token()) {

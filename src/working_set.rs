@@ -1,4 +1,4 @@
-//! Memory that isn't needed any more goes back to the system.
+//! Returns unused memory to the system.
 
 use std::ffi::c_void;
 use std::fs;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::mm::{Advice, madvise};
 
-/// How often [`tidy`] is worth its time.
+/// How often a call of [`tidy`] pays off.
 pub const TIDY_EVERY: Duration = Duration::from_secs(10);
 
 /// A stretch of addresses that is mapped from a file.
@@ -18,7 +18,7 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// The mapping around an address, if it is a private one that nobody can write to. None also where there is no `/proc`.
+    /// The private mapping around an address that nobody can write to, if there is one. `None` also without `/proc`.
     fn around(address: usize) -> Option<Self> {
         let maps = fs::read_to_string("/proc/self/maps").ok()?;
         maps.lines().find_map(|line| {
@@ -34,30 +34,30 @@ impl Mapping {
 
     fn let_go(self) -> Option<()> {
         let start = std::ptr::with_exposed_provenance_mut::<c_void>(self.start);
-        // SAFETY: the program's code and constants are mapped privately and read-only, and what the loader relocates lies
-        // in mappings of its own: these pages are the file's, and come back from it at the next access.
+        // SAFETY: the program's code and constants are mapped privately and read-only. What the loader relocates is in
+        // mappings of its own. So these pages are equal to the file, and the next access reads them from it again.
         #[allow(unsafe_code)]
         let done = unsafe { madvise(start, self.end - self.start, Advice::LinuxDontNeed) };
         done.ok()
     }
 }
 
-/// What was freed is given back. Code and constants that were used until now count as resident memory until they are used again: a daemon that waits
-/// needs little of what its start did. They stay in the kernel's cache of files, so that using them again reads no disk.
-/// Where it can't be done, nothing happens.
+/// Returns freed memory. Code and constants that were used until now count as resident memory until they are used
+/// again, and an idle daemon needs few of those that its start used. They stay in the kernel's file cache, so using
+/// them again reads no disk. Where this isn't possible, nothing happens.
 pub fn let_go_of_start() {
     let _ = code().and_then(Mapping::let_go);
     let _ = constants().and_then(Mapping::let_go);
     collect(true);
 }
 
-/// What was freed a while ago is given back. The allocator does that by itself while it is at work, and keeps it where a
-/// much used thread falls silent.
+/// Returns memory that was freed a while ago. The allocator only does so while it works, so memory stays where a busy
+/// thread falls silent.
 pub fn tidy() {
     collect(false);
 }
 
-/// `all` also of what was freed just now.
+/// `all`: also memory that was freed just now.
 fn collect(all: bool) {
     // 4096 are all arenas (MALLCTL_ARENAS_ALL).
     let name = if all { c"arena.4096.purge" } else { c"arena.4096.decay" };

@@ -1,7 +1,7 @@
 //! The parts list: every room of the brain, stage by stage, in the order in which a percept passes them.
 //!
-//! Each stage lists its rooms itself. What a room hears and says stands on its own wiring card; the bus refuses cards that
-//! don't fit together. Own threads for what may be slow or is on the safety path, shared ones for the rest.
+//! Each stage lists its own rooms. A room's wiring card says what it hears and says; the bus refuses cards that don't
+//! fit together. Rooms that may be slow or are on the safety path have their own threads; the rest share threads.
 
 use maxim_actors::action::tools::program_files::ProgramFiles;
 use maxim_actors::{action, deliberation, effectors, gate, learning, memory, perception, sleep};
@@ -20,7 +20,7 @@ pub fn furnish(kit: &mut Kit, settings: &AgentSettings) {
         learning::rooms(&settings.learning),
         sleep::rooms(&settings.sleep),
         effectors::rooms(&settings.effectors, programs, &kit.outside),
-        // Rooms that the anatomy doesn't know.
+        // Rooms that are not part of the anatomy.
         settings.own_rooms.iter().flat_map(|rooms| rooms()).collect(),
         vec![action::introspector(&settings.action, settings.acts)],
     ];

@@ -1,4 +1,4 @@
-//! By what child processes are kept in bounds on this machine: looked for once at the start, by trying it.
+//! What confines child processes on this machine. It is tried out once, at the start.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::config::{self, Fault, UseBubblewrap};
 /// Folders that a line names, at most.
 const NAMED: usize = 6;
 
-/// What was found.
+/// What is available here.
 #[derive(Clone, Debug)]
 pub struct Containment {
     pub kernel: KernelSupport,
@@ -29,7 +29,7 @@ enum Found {
 }
 
 impl Containment {
-    /// Tries out what the configuration wants to be used; this program becomes the children's first step.
+    /// Tries out what the configuration wants. This program becomes the first step of the children.
     ///
     /// # Errors
     /// The configuration requires bubblewrap, and it can't be used.
@@ -58,17 +58,17 @@ impl Containment {
         }
     }
 
-    /// What the sandbox refuses whatever a person says, which therefore isn't asked about.
+    /// What the sandbox refuses in any case. So the gate doesn't ask a person about it.
     pub fn barriers(&self) -> Barriers {
         self.barriers
     }
 
-    /// For children of a daemon that listens on these ports.
+    /// The ports to keep from the children of a daemon that listens on them.
     pub fn own_ports(&self, ports: Vec<u16>, tools: &config::Tools) -> OwnPorts {
         OwnPorts { ports, exposed: tools.expose_own_port, unusable: self.kernel.notifications_missing.clone() }
     }
 
-    /// For the start and `maxim doctor`: each with whether it is well.
+    /// Lines for the start and for `maxim doctor`, each with whether all is well.
     pub fn lines(&self) -> Vec<(bool, String)> {
         let mut lines = self.kernel.lines();
         lines.push(match &self.bubblewrap {
@@ -82,8 +82,8 @@ impl Containment {
         lines
     }
 
-    /// What keeps child processes from the agent's own files where these lie below a folder in which they write: the
-    /// working folder, or everything.
+    /// Whether child processes are kept from the agent's own files, if these lie below a folder in which children
+    /// write: the working folder, or everything.
     pub fn own_files(&self, own: &OwnFiles, root: &Path, is_exposed: bool) -> Vec<(bool, String)> {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let within = |paths: &[PathBuf]| -> Vec<String> {
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_is_required_and_cannot_be_used_is_a_fault_that_names_the_fix() {
-        // This program is a test, which doesn't know how to become a child: to it bubblewrap is as good as absent.
+        // This program is a test and can't become a child, so bubblewrap counts as absent.
         let tools = |bubblewrap| config::Tools { bubblewrap, ..crate::config::Settings::default().tools };
         let fault = Containment::find(&tools(UseBubblewrap::Require)).expect_err("refused");
         assert_eq!(fault.key, "tools.bubblewrap");

@@ -8,11 +8,11 @@ use maxim_actors::region::{Frame, Room, Seating, Supervision, Wired};
 pub use maxim_actors::region::{Part, Seated, Waking};
 use maxim_bus::{BusBuilder, RegionName};
 
-/// What the anatomy puts its rooms into.
+/// The anatomy puts its rooms into this.
 pub struct Kit {
     pub wires: BusBuilder,
     pub parts: Vec<Part>,
-    /// Empty until the rooms take their places: effectors look here when they are made.
+    /// Empty until the rooms are seated: effectors look here when they are made.
     pub outside: Doors,
     wakings: Vec<(RegionName, Waking)>,
     seatings: Vec<Seating>,
@@ -26,7 +26,7 @@ impl Kit {
         Self { wires, parts: Vec::new(), outside, wakings: Vec::new(), seatings: Vec::new(), deadline }
     }
 
-    /// Lays the wires of all rooms. Their order is that of the list, but for those that stand behind a named room.
+    /// Wires all rooms, in the order of the list. A room that stands behind a named room follows that room.
     pub fn furnish(&mut self, listed: Vec<Room>) {
         let rooms = placed(listed);
         self.parts = rooms.iter().map(|room| room.part.clone()).collect();
@@ -43,7 +43,7 @@ impl Kit {
         self.seatings.into_iter().map(|seating| seating(frame, supervision)).collect()
     }
 
-    /// How each region is woken, for who takes down what it rests on.
+    /// How each region is woken, for recorders of its evidence.
     pub fn wakings(self) -> Vec<(RegionName, Waking)> {
         self.wakings
     }
@@ -54,7 +54,7 @@ impl Kit {
     }
 }
 
-/// The rooms in their order. A room whose neighbour isn't there stands last.
+/// The rooms in their order. A room whose named neighbour is missing comes last.
 fn placed(listed: Vec<Room>) -> Vec<Room> {
     let (named, mut rooms): (Vec<_>, Vec<_>) = listed.into_iter().partition(|room| room.behind.is_some());
     for room in named {

@@ -25,13 +25,13 @@ use kit::Seated;
 pub use kit::{Doors, Kit, Outside, Part, Waking};
 pub use settings::AgentSettings;
 
-/// What an agent is made of, given from outside.
+/// What an agent gets from outside.
 pub struct AgentWorld {
     pub id: AgentId,
     pub store: AgentStore,
     pub clock: SharedClock,
     pub latch: StopLatch,
-    /// Chance in every room comes from it.
+    /// The seed of all random numbers, in every room.
     pub seed: u64,
     pub tap: Option<Arc<dyn Tap>>,
 }
@@ -47,10 +47,10 @@ pub enum AgentError {
     Thread(#[from] std::io::Error),
 }
 
-/// What a start found of the life before.
+/// What a start found of the previous run.
 #[derive(Clone, Debug, Default)]
 pub struct Resumed {
-    /// Messages that were on their way when the process ended, and are delivered again.
+    /// Messages that were on their way when the process ended, and are redelivered.
     pub redelivered: usize,
     /// Messages that can't be read any more, with the reason.
     pub unreadable: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Agent {
     driver: Driver,
 }
 
-/// What others hold of a running brain: any thread may use it.
+/// A handle to a running brain: any thread may use it.
 #[derive(Clone)]
 pub struct AgentHandle {
     pub frame: Frame,
@@ -81,9 +81,9 @@ impl std::ops::Deref for Agent {
 }
 
 enum Driver {
-    /// Actors in real time. The watchdog looks, and the motor moves, until they are dropped.
+    /// Actors in real time. The watchdog and the motor run until they are dropped.
     Live { _watchdog: Watchdog, _motor: Option<MotorThread> },
-    /// One step after the other, in the order of the anatomy.
+    /// One step after another, in the order of the anatomy.
     Stepped(Vec<Box<dyn Stepper>>),
 }
 
@@ -99,11 +99,11 @@ impl Agent {
         })
     }
 
-    /// Runs only the rooms that remember, learn and look inward, and the door to them: it can be asked and filled, and
-    /// does nothing else. Mail of the other rooms waits, in order, for a whole start. Must be called where an actix
-    /// `System` is current.
+    /// Runs only the rooms that remember, learn and answer questions about the brain, and their door. It can be asked
+    /// and filled, and does nothing else. Mail of the other rooms waits, in order, for a whole start. Must be called
+    /// where an actix `System` is current.
     pub fn remembering(world: AgentWorld, settings: &AgentSettings, threads: usize) -> Result<Self, AgentError> {
-        // The outbox tells what it holds, and sends nothing.
+        // The outbox reports what it holds, and sends nothing.
         let mut settings = settings.clone();
         (settings.action.outbox.sends, settings.acts) = (false, false);
         Self::assemble(world, &settings, |supervision, seated, _| {
@@ -119,7 +119,7 @@ impl Agent {
         Self::stepped_on(&Arc::new(Builder::new_current_thread().enable_all().build()?), world, settings)
     }
 
-    /// The same; its effectors perform on this runtime, each operation to its end before anything else happens.
+    /// The same. Its effectors run on this runtime, each operation to its end before anything else happens.
     pub fn stepped_on(runtime: &Arc<Runtime>, world: AgentWorld, settings: &AgentSettings) -> Result<Self, AgentError> {
         let (latch, clock) = (world.latch.clone(), Arc::clone(&world.clock));
         Self::assemble(world, settings, |_, seated, door| {
@@ -164,7 +164,7 @@ impl Agent {
     }
 
     /// Lets every room do what it can at this time, in the order of the anatomy, until none has anything left to do.
-    /// Does nothing for a live agent. Gives the number of steps.
+    /// Returns the number of steps. Does nothing for a live agent.
     pub fn settle(&mut self) -> usize {
         let Driver::Stepped(steppers) = &mut self.driver else { return 0 };
         let mut steps = 0;
@@ -181,8 +181,8 @@ impl Agent {
         }
     }
 
-    /// Cuts a room off: it takes no mail and does nothing from now on. For experiments on what the room is good for;
-    /// does nothing for a live agent. False when there is no such room.
+    /// Cuts a room off: from now on it gets no mail and does nothing. For experiments on the worth of a room; does
+    /// nothing for a live agent. Returns false if there is no such room.
     pub fn cut(&mut self, room: &str) -> bool {
         let Driver::Stepped(steppers) = &mut self.driver else { return false };
         let before = steppers.len();
@@ -190,7 +190,8 @@ impl Agent {
         steppers.len() < before
     }
 
-    /// One step of the first room that has something to do. False when none has. For crash tests between any two steps.
+    /// One step of the first room that has something to do. Returns false if none has. For crash tests between any two
+    /// steps.
     pub fn step(&mut self) -> bool {
         let Driver::Stepped(steppers) = &mut self.driver else { return false };
         steppers.iter_mut().any(|stepper| stepper.step())
@@ -220,13 +221,13 @@ impl Agent {
         self.handle.clone()
     }
 
-    /// Ends the rooms' threads; what is accepted is in the store.
+    /// Ends the rooms' threads. Everything accepted is in the store.
     pub fn stop(&self) {
         self.supervision.stop();
     }
 }
 
-/// What the room that answers for the latch has missed of it, since the word to it is in no journal. The latch is the truth.
+/// Requests that bring the room of the latch up to date. Its mail isn't in the journal, and the latch decides.
 fn amends(frame: &Frame) -> Result<Vec<PreemptionRequested>, StoreError> {
     if frame.latch.is_stopped() {
         return Ok(frame.latch.detail().map(PreemptionRequested::Stop).into_iter().collect());
@@ -242,19 +243,19 @@ fn amends(frame: &Frame) -> Result<Vec<PreemptionRequested>, StoreError> {
     Ok(missed)
 }
 
-/// What becomes of the loss of a body: a stop, that says why.
+/// The reaction to the loss of a body: a stop with the reason.
 fn stops(door: &Arc<Door>) -> impl Fn(&str) + Send + Sync + 'static {
     let door = Arc::clone(door);
     move |why| drop(door.stop(why.to_owned(), "body".into()))
 }
 
-/// Whether a room runs in an agent that only remembers.
+/// True if a room runs in an agent that only remembers.
 fn remembers(room: &Seated) -> bool {
     room.tells || matches!(room.ward.stage(), Stage::Memory | Stage::Learning | Stage::Sleep)
 }
 
-/// Delivers again what was on its way, to the regions that had not passed it. Effectors remember nothing, so nothing
-/// is repeated to them: the regions that asked will ask again.
+/// Redelivers what was on its way to the regions that had not passed it. Effectors remember nothing, so nothing is
+/// redelivered to them: the regions ask again.
 fn resume(frame: &Frame, parts: &[Part]) -> Result<Resumed, StoreError> {
     let mut resumed = Resumed::default();
     let is_region = |owner: &str| {
@@ -278,7 +279,7 @@ fn resume(frame: &Frame, parts: &[Part]) -> Result<Resumed, StoreError> {
     Ok(resumed)
 }
 
-/// The journal is kept from the oldest message that some inbox still holds.
+/// Keeps the journal from the oldest message that some inbox still holds.
 fn keep_low_water(frame: &Frame) {
     let bus = Arc::downgrade(&frame.bus);
     let same = bus.clone();

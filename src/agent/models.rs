@@ -1,4 +1,4 @@
-//! The model that an agent asks: a server, or a recording that answers as the server did.
+//! The model that an agent asks: a server, or a recording that gives the same answers as the server did.
 
 use std::sync::Arc;
 

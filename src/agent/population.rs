@@ -1,6 +1,7 @@
-//! Many brains in one process, in virtual time: each has its rooms, its part of the store, its clock, chance and latch for
-//! itself. Who hasn't been spoken to for a while leaves memory (*passivation*), and comes back as it was on a word to it or
-//! when one of its rooms is due. Nobody in it can tell: a member that was away decides as one that never was.
+//! Many brains in one process, in virtual time. Each has its own rooms, part of the store, clock, random numbers and
+//! latch. A brain that nobody has spoken to for a while leaves memory (*passivation*). It comes back in the same state
+//! when somebody speaks to it or one of its rooms is due. Its decisions don't depend on this: a member that left memory
+//! decides like a member that stayed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
@@ -17,15 +18,15 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{Agent, AgentError, AgentSettings, AgentWorld};
 
-/// Brains that live by one virtual time.
+/// Brains that share one virtual time.
 pub struct Population {
     shards: Vec<Shard>,
-    /// In which shard each is, and at which place.
+    /// The shard of each member, and its place there.
     places: BTreeMap<AgentId, (usize, usize)>,
     now: Timestamp,
 }
 
-/// Who can't be reached, or fell out of step; the others aren't touched by it.
+/// A member can't be reached or no longer makes progress. The other members aren't affected.
 #[derive(Debug, thiserror::Error)]
 pub enum PopulationError {
     #[error("no agent {0} is among them; add it first")]
@@ -39,8 +40,8 @@ pub enum PopulationError {
 }
 
 impl Population {
-    /// Nobody yet. `begins` is the time; members share out over so many threads, on which nothing else depends; who wasn't
-    /// spoken to for `idle` of virtual time leaves memory.
+    /// An empty population. `begins` is the time. The members are shared out over `threads`, which changes no result. A
+    /// member that nobody spoke to for `idle` of virtual time leaves memory.
     ///
     /// # Errors
     /// The system gives no file handle to wait with.
@@ -62,11 +63,11 @@ impl Population {
         Ok(Self { shards, places: BTreeMap::new(), now: begins })
     }
 
-    /// One more, asleep. Whoever shares settings shares the body and the workdir in them, too. A stop lives as long as the
-    /// latch: one in memory forgets it with the process.
+    /// Adds a member, asleep. Members with the same settings also share their body and workdir. A stop lasts as long as
+    /// the latch: a latch in memory ends with the process.
     ///
     /// # Errors
-    /// It is there already.
+    /// The member is there already.
     pub fn add(
         &mut self,
         id: AgentId,
@@ -80,7 +81,7 @@ impl Population {
         let at = self.places.len() % self.shards.len();
         let shard = &mut self.shards[at];
         self.places.insert(id.clone(), (at, shard.members.len()));
-        // Its rooms say at their first waking when they are due next.
+        // At their first waking its rooms say when they are due.
         shard.due.insert((self.now, shard.members.len()));
         shard.members.push(Member {
             id,
@@ -96,10 +97,10 @@ impl Population {
         Ok(())
     }
 
-    /// A member, awake: to be spoken to, or asked.
+    /// A member, awake: it can be spoken to or asked.
     ///
     /// # Errors
-    /// There is none of this name, or its state can't be read.
+    /// There is no such member, or its state can't be read.
     pub fn agent(&mut self, id: &AgentId) -> Result<&mut Agent, PopulationError> {
         let &(shard, at) = self.places.get(id).ok_or_else(|| PopulationError::Unknown(id.clone()))?;
         let shard = &mut self.shards[shard];
@@ -107,7 +108,7 @@ impl Population {
         shard.wake(at, self.now)
     }
 
-    /// Lets time pass: everybody who is awake or due in it lives through it. Gives what went wrong.
+    /// Lets time pass for all members that are awake, or due in it. Returns the errors.
     pub fn pass(&mut self, time: Duration) -> Vec<PopulationError> {
         let time = SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
         self.now = self.now.later(time).min(LAST);
@@ -126,27 +127,27 @@ impl Population {
         self.now
     }
 
-    /// All of them, by name.
+    /// All members, by name.
     pub fn ids(&self) -> impl Iterator<Item = &AgentId> {
         self.places.keys()
     }
 
-    /// How many are in memory.
+    /// How many members are in memory.
     pub fn awake(&self) -> usize {
         self.shards.iter().map(|shard| shard.awake.len()).sum()
     }
 }
 
-/// Those who live on one thread.
+/// The members that live on one thread.
 struct Shard {
     store: StateStore,
     runtime: Arc<Runtime>,
     idle: SignedDuration,
     members: Vec<Member>,
     awake: BTreeSet<usize>,
-    /// When a room of each who is asleep is due.
+    /// When a room of each sleeping member is due.
     due: BTreeSet<(Timestamp, usize)>,
-    /// Those who are away and not quite on the disk yet.
+    /// Members that have left memory and are not completely on disk yet.
     leaving: BTreeSet<usize>,
 }
 
@@ -158,9 +159,9 @@ struct Member {
     latch: StopLatch,
     agent: Option<Agent>,
     spoken_to: Option<Timestamp>,
-    /// As it stands in the shard's list.
+    /// As in the shard's list.
     sleeps_until: Option<Timestamp>,
-    /// Of the last time that it was awake.
+    /// From the last time that it was awake.
     door: Option<DoorMemory>,
 }
 
@@ -197,13 +198,14 @@ impl Shard {
 
     fn live_until(&mut self, until: Timestamp) -> Vec<PopulationError> {
         let mut wrong = Vec::new();
-        // Each is by itself, so it doesn't matter in which order they live; who is only due is there for that moment alone.
+        // Members are independent, so their order doesn't matter. A member that is only due is awake for that moment
+        // only.
         for at in self.awake.clone() {
             wrong.extend(self.live_one(at, until).err());
         }
         while let Some(&(due, at)) = self.due.first().filter(|(due, _)| *due <= until) {
             let lived = self.wake(at, due).map(drop).and_then(|()| self.live_one(at, until));
-            // Who can't be woken is tried again with the next word to it.
+            // A member that can't be woken is tried again with the next word to it.
             self.due.remove(&(due, at));
             wrong.extend(lived.err());
         }
@@ -221,7 +223,7 @@ impl Shard {
         Ok(())
     }
 
-    /// What it is stands in the store; what it waits for comes again when it wakes.
+    /// Its state is in the store; messages that it waits for are redelivered when it wakes.
     fn passivate(&mut self, at: usize) {
         let member = &mut self.members[at];
         let Some(agent) = member.agent.take() else { return };

@@ -1,4 +1,4 @@
-//! The wiring of all rooms, drawn from their cards: `actors/WIRING.md`, and the answers of `maxim rooms`.
+//! The wiring of all rooms, drawn from their cards: `actors/WIRING.md` and the answers of `maxim rooms`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ const STAGES: [(Stage, &str, &str); 9] = [
     (Stage::Anywhere, "Anywhere", "Rooms that belong to no stage."),
 ];
 
-/// The parts list of an agent with these settings; nothing is built or started.
+/// The parts list of an agent with these settings. Nothing is built or started.
 pub fn parts(settings: &AgentSettings) -> Vec<Part> {
     let mut kit = Kit::new(settings.deadline);
     anatomy::furnish(&mut kit, settings);
@@ -66,7 +66,7 @@ fn line_of<'a>(lines: &'a mut BTreeMap<&'static str, Line>, wire: &Wire) -> &'a 
     })
 }
 
-/// What a room keeps over a restart.
+/// What a room keeps across a restart.
 pub fn keeps(part: &Part) -> &'static str {
     match part.kind {
         WardKind::Effector => "nothing",
@@ -84,7 +84,7 @@ pub fn waits(policy: Policy) -> String {
     }
 }
 
-/// Stages in the order of a percept, with those of these rooms that belong to each.
+/// Stages in the order of a percept, each with its own of these rooms.
 pub fn stages(parts: &[Part]) -> impl Iterator<Item = (&'static str, &'static str, Vec<&Part>)> {
     STAGES.into_iter().filter_map(|(stage, title, asks)| {
         let rooms: Vec<&Part> = parts.iter().filter(|part| part.stage == stage).collect();
@@ -160,7 +160,8 @@ fn wrapped(names: impl Iterator<Item = String>) -> Vec<String> {
     lines
 }
 
-/// A table of Markdown, where a long cell goes on in rows without a name. Columns line up in the source too, but for the last.
+/// A Markdown table in which a long cell continues in rows without a name. Columns are aligned in the source too,
+/// except the last.
 struct Grid {
     rows: Vec<Vec<String>>,
 }

@@ -1,4 +1,4 @@
-//! `maxim approvals`: what the gate asks a person about, and what was allowed for good.
+//! `maxim approvals`: the gate's questions to a person, and standing grants.
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use super::beginning::Known;
 use super::table::{Cell, Table, printable};
 use super::{CliError, Exit, Global, Out};
 
-/// See what the gate asks about, and answer it; see what was allowed for good, and take it back.
+/// See the gate's questions and answer them; see standing grants and revoke them.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  maxim approvals list\n  maxim approvals allow 3f2a\n  maxim approvals allow 3f2a --for \"cargo test *\"\n  maxim approvals grants"
@@ -23,36 +23,38 @@ pub struct ApprovalsArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// What waits for an answer, and what an "always" would cover
+    /// List the open questions, and what an "always" would allow
     #[command(after_help = "Example:\n  maxim approvals list --json")]
     List,
-    /// Let it be done
+    /// Allow the action
     #[command(
         after_help = "Examples:\n  maxim approvals allow 3f2a\n  maxim approvals allow 3f2a --always\n  maxim approvals allow 3f2a --for \"cargo test *\""
     )]
     Allow {
         /// The question's code, its id, or the first 8 characters or more of the id
         id: String,
-        /// From now on too: exactly this call, as `maxim approvals list` says
+        /// Also allow exactly this call from now on, as `maxim approvals list` shows it
         #[arg(long)]
         always: bool,
-        /// From now on too: this program in this folder with any arguments, where `maxim approvals list` says that there is such a yes
+        /// Also allow this program in this folder with any arguments from now on, where `maxim approvals list` offers
+        /// that
         #[arg(long, conflicts_with = "always")]
         any_arguments: bool,
-        /// From now on too: any one simple command of this form in this folder. * stands for letters of a word, for a word, or at the end for any further words
+        /// Also allow any one simple command of this form in this folder from now on. * stands for letters of a word,
+        /// for a word, or at the end for any further words
         #[arg(long = "for", value_name = "PATTERN", conflicts_with_all = ["always", "any_arguments"])]
         pattern: Option<String>,
     },
-    /// Refuse it
+    /// Refuse the action
     #[command(after_help = "Example:\n  maxim approvals deny 3f2a")]
     Deny {
         /// The question's code, its id, or the first 8 characters or more of the id
         id: String,
     },
-    /// What was allowed for good: by whom, when, how often it was used, and what it covers
+    /// List standing grants: who allowed them, when, how often they were used, and what they cover
     #[command(after_help = "Example:\n  maxim approvals grants --json")]
     Grants,
-    /// Take back what was allowed for good
+    /// Revoke a standing grant
     #[command(after_help = "Example:\n  maxim approvals revoke g-3f2a77b1")]
     Revoke {
         /// The grant's id, as `maxim approvals grants` shows it
@@ -71,7 +73,7 @@ impl ApprovalsArgs {
             }
             What::Revoke { id } => {
                 let told = client.delete(&["v1", "approvals", "grants", id])?.body;
-                out.answer(&told, || format!("{id} is taken back; what it covered is asked about again"))?;
+                out.answer(&told, || format!("{id} is revoked; the gate asks about these calls again"))?;
                 return Ok(Exit::Ok);
             }
             What::List => None,
@@ -94,7 +96,7 @@ impl ApprovalsArgs {
             out.answer(&asked, || shown(&asked, out))?;
             return Ok(Exit::Ok);
         };
-        let missing = |given: &str| format!("nothing is asked under {given}; it may have expired or been answered");
+        let missing = |given: &str| format!("there is no open question {given}; it may have expired or been answered");
         let known = Known { answer: &asked, list: "approvals", missing, fix: "see `maxim approvals list`" };
         let id = match by_code(&asked, id).or_else(|| replaced(&asked, id)) {
             Some(id) => id,
@@ -110,7 +112,7 @@ impl ApprovalsArgs {
     }
 }
 
-/// A time as the clock on the wall shows it, with its distance from UTC.
+/// A time in the local time zone, with its UTC offset.
 fn local(time: &str) -> String {
     let zoned = time.parse::<Timestamp>().map(|time| time.to_zoned(TimeZone::system()));
     zoned.map_or_else(|_| time.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S %:z").to_string())

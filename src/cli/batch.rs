@@ -30,8 +30,8 @@ pub struct Tally {
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
 impl BatchInput {
-    /// Answers every line through `door` and writes to standard output; malformed lines are told on standard error.
-    /// `door` gets a line's object without its `id` and returns the answer's members, or why it is malformed.
+    /// Answers every line through `door` on standard output, and reports malformed lines on standard error. `door` gets
+    /// a line's object without its `id`. It returns the answer's members, or why the line is malformed.
     ///
     /// # Errors
     /// Exit 2 when the input can't be read. Malformed lines are exit 2 without an error: the others are answered.
@@ -63,12 +63,12 @@ pub enum Broken {
     Output(io::Error),
 }
 
-/// Reads JSON objects, one a line; writes an object for each, with the line's `id` and `elapsed_us` (of the
-/// door alone). A malformed line is
-/// answered with `line` and `error` and goes to `told` as well. Blank lines are no lines, but they count in the numbers.
+/// Reads one JSON object per line, and writes one object per line with the line's `id` and `elapsed_us` (microseconds
+/// of the door alone). A malformed line is answered with `line` and `error`, and is also passed to `told`. A blank line
+/// gets no answer, but counts in the line numbers.
 ///
 /// # Errors
-/// Input or output that breaks; a `door` that refuses a line breaks nothing.
+/// Input or output fails. A line that `door` refuses is no error.
 pub fn answer_lines(
     input: impl Read,
     output: impl Write,
@@ -81,7 +81,7 @@ pub fn answer_lines(
     let mut tally = Tally::default();
     let mut line = Vec::new();
     for number in 1.. {
-        // Whoever writes and reads by turns must get the answers before the next read blocks.
+        // A caller that writes and reads in turn needs the answers before the next read blocks.
         if input.buffer().is_empty() {
             output.flush().map_err(Broken::Output)?;
         }
@@ -120,13 +120,13 @@ pub fn answer_lines(
     Ok(tally)
 }
 
-/// What some editors write before the first line of UTF-8.
+/// The byte order mark that some editors write before UTF-8 text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Passes over the mark before the first line, where there is one.
+/// Skips the byte order mark, if there is one.
 ///
 /// # Errors
-/// The input breaks.
+/// The input fails.
 pub fn skip_mark(input: &mut BufReader<impl Read>) -> io::Result<()> {
     use io::BufRead;
     if input.fill_buf()?.starts_with(MARK) {
@@ -135,10 +135,11 @@ pub fn skip_mark(input: &mut BufReader<impl Read>) -> io::Result<()> {
     Ok(())
 }
 
-/// False at the end. Of a line of more than `most` bytes, its end included, only the first `most` + 1 are kept.
+/// Returns false at the end of the input. Of a line longer than `most` bytes (with its line end), only the first `most`
+/// + 1 bytes are kept.
 ///
 /// # Errors
-/// The input breaks.
+/// The input fails.
 pub fn read_line(input: &mut BufReader<impl Read>, line: &mut Vec<u8>, most: usize) -> io::Result<bool> {
     use io::BufRead;
     line.clear();
@@ -176,7 +177,7 @@ fn parse(line: &[u8]) -> Result<(Option<Value>, Value), String> {
     }
 }
 
-/// A door answers with an object; anything else stands under `value`.
+/// An answer that is not an object goes under `value`.
 fn members(answer: Value) -> Map<String, Value> {
     match answer {
         Value::Object(members) => members,

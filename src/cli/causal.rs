@@ -1,35 +1,36 @@
-//! `maxim memory causal`: what was learned to lead to what.
+//! `maxim memory causal`: learned links from events to outcomes.
 
 use clap::{Args, ValueEnum};
 
 use super::table::{Cell, Table};
 use super::{CliError, Client, Exit, Global, Out};
 
-/// What was learned to lead to what.
+/// List learned links from events to outcomes.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  maxim memory causal --event bash\n  maxim memory causal --valence negative --limit 20\n  maxim memory causal --after 2026-01-05"
 )]
 pub struct CausalArgs {
-    /// Only events whose name holds this, such as a tool
+    /// Only events whose name contains this, such as a tool
     #[arg(long)]
     event: Option<String>,
-    /// Only outcomes whose name holds this
+    /// Only outcomes whose name contains this
     #[arg(long)]
     outcome: Option<String>,
     /// Only what was learned from this episode
     #[arg(long, value_name = "ID")]
     memory_id: Option<String>,
-    /// Only events of this worth
+    /// Only events of this valence
     #[arg(long)]
     valence: Option<Worth>,
-    /// Only what was met last from this time on, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
+    /// Only links last seen at or after this time, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start
+    /// of that day
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// Only what was met last up to this time; a date is the start of that day
+    /// Only links last seen up to this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
 }

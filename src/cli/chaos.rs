@@ -15,13 +15,13 @@ pub struct ChaosArgs {
 
 #[derive(Subcommand, Debug)]
 enum Chaos {
-    /// The region panics in its next handler, which it gets at once
+    /// The region panics in its next handler, which is called at once
     #[command(after_help = "Example:\n  maxim chaos panic hippocampus")]
     Panic { region: String },
     /// The region blocks its thread for 5 s
     #[command(after_help = "Example:\n  maxim chaos hang nucleus_accumbens")]
     Hang { region: String },
-    /// The region's actor is ended
+    /// The region's actor is stopped
     #[command(after_help = "Example:\n  maxim chaos kill executor")]
     Kill { region: String },
     /// Writing to the disk fails from now on

@@ -1,4 +1,4 @@
-//! The way to a brain: over HTTP to a running daemon, or, for what concerns memory alone, to the store itself.
+//! The way to a brain: over HTTP to a running daemon, or, for memory commands, through the store itself.
 
 use std::io::ErrorKind;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -36,7 +36,7 @@ enum Way {
 
 struct Daemon {
     base: Url,
-    /// How the address was found, for the message when nobody is there.
+    /// Where the address came from, for error messages.
     source: String,
     shown: Shown,
     http: reqwest::Client,
@@ -62,17 +62,17 @@ impl Client {
             CliError::new(Exit::Usage, found, "write it like http://127.0.0.1:7717")
         })?;
         let shown = own_token::find(global, &base, global.url.is_some())?;
-        // The daemon is on this machine or named outright: a proxy of the environment is never meant.
+        // The daemon is on this machine, or its address is given outright: proxies of the environment don't apply.
         let http = http_client::builder(&Roots::Nobody).no_proxy().connect_timeout(CONNECT).build().map_err(bug)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(bug)?;
         Ok(Self(Way::Daemon(Box::new(Daemon { base, source, shown, http, runtime }))))
     }
 
-    /// For memory: the daemon that holds the store, else the store itself, opened in this process. `makes` a store where
-    /// none is.
+    /// For memory commands: the daemon that holds the store, or else the store itself, opened in this process. With
+    /// `makes`, a missing store is created.
     ///
     /// # Errors
-    /// As [`Client::find`]; or a process holds the store and doesn't listen, or the store can't be used.
+    /// As [`Client::find`]. Also when a process holds the store but doesn't listen, or when the store can't be used.
     pub fn of_memory(global: &Global, makes: bool) -> Result<Self, CliError> {
         let found = Self::find(global);
         match &found {
@@ -90,7 +90,7 @@ impl Client {
         Ok(Self(Way::Offline(Box::new(Offline::open(global, &folder)?))))
     }
 
-    /// Where the daemon is; nothing for a store in this process.
+    /// The daemon's address; `None` for a store in this process.
     pub fn base(&self) -> Option<&Url> {
         match &self.0 {
             Way::Daemon(daemon) => Some(&daemon.base),
@@ -102,7 +102,7 @@ impl Client {
         self.send(Method::GET, path, query, None, PATIENCE)
     }
 
-    /// A question whose fields a command's flags and arguments fill; an error speaks of these.
+    /// Asks with fields from the command's flags and arguments. Errors name these flags and arguments.
     pub fn ask(&self, path: &[&str], flags: &[Flag<'_>]) -> Result<Value, CliError> {
         let given = flags.iter().filter_map(|(_, field, value)| Some((*field, value.clone()?)));
         let query: Vec<(&str, String)> = given.collect();
@@ -110,8 +110,8 @@ impl Client {
         Ok(answer.body)
     }
 
-    /// Reads server-sent events as they come, until `hear` returns false or the daemon is gone. From when `open` is called on
-    /// none is missed.
+    /// Reads server-sent events until `hear` returns false or the daemon is gone. No event after the call of `open` is
+    /// missed.
     ///
     /// # Errors
     /// No daemon answers, or it refuses.
@@ -145,7 +145,7 @@ impl Client {
 
     /// Sends JSON lines.
     pub fn post_lines(&self, path: &[&str], query: &[(&str, String)], lines: Vec<u8>) -> Result<Answer, CliError> {
-        // An import is durable when it is answered, which takes the disk's time.
+        // An import is durable when it is answered, and the disk takes time.
         self.send(Method::POST, path, query, Some(("application/x-ndjson", lines)), 30 * PATIENCE)
     }
 
@@ -178,7 +178,7 @@ impl Client {
     }
 }
 
-/// What stands for the address of a store in this process.
+/// A placeholder for the address of a store in this process.
 fn in_process() -> Url {
     const NOWHERE: &str = "http://in-process/";
     Url::parse(NOWHERE).unwrap_or_else(|_| unreachable!("{NOWHERE} is an address"))
@@ -206,7 +206,7 @@ fn request(method: &Method, url: &Url, body: Option<(&str, Vec<u8>)>) -> Result<
 }
 
 impl Client {
-    /// What helps a caller whose token wasn't taken.
+    /// The fix to suggest when the daemon refused the token.
     fn token_fix(&self) -> &str {
         match &self.0 {
             Way::Daemon(daemon) => daemon.shown.fix(),
@@ -214,7 +214,7 @@ impl Client {
         }
     }
 
-    /// Whether it can be asked at all.
+    /// True when the brain can be reached.
     pub fn is_there(&self) -> bool {
         match &self.0 {
             Way::Daemon(daemon) => daemon.listens(),
@@ -224,7 +224,7 @@ impl Client {
 }
 
 impl Daemon {
-    /// Whether anybody listens at all: a note may be left over from a daemon that was killed.
+    /// True when a program listens at the address: the note may be left from a killed daemon.
     fn listens(&self) -> bool {
         let (Some(host), Some(port)) = (self.base.host_str(), self.base.port_or_known_default()) else { return false };
         let addresses = (host.trim_matches(['[', ']']), port).to_socket_addrs();
@@ -303,14 +303,14 @@ fn noted(global: &Global) -> Result<(String, String), CliError> {
         Ok(Some(found)) => Ok((found.url, format!("{note}, process {}", found.pid))),
         Ok(None) if folder.is_waited_in() => Err(CliError::new(
             Exit::TryAgain,
-            format!("this machine stands by ({}): another one lives the agent", folder.path().display()),
+            format!("this machine is on standby ({}): another one runs the agent", folder.path().display()),
             "ask that one, with --url; or wait a moment if this one is just starting",
         )),
         Ok(None) => Err(match StateStore::held_by(&folder.store()) {
             Some(pid) => {
                 let found =
                     format!("process {pid} holds the store of {}, but {note} isn't there", folder.path().display());
-                CliError::new(Exit::TryAgain, found, "name the daemon with --url, or end that process and start anew")
+                CliError::new(Exit::TryAgain, found, "name the daemon with --url, or restart that process")
             }
             None => {
                 CliError::new(Exit::TryAgain, format!("no daemon is running; tried {note}, which isn't there"), fix)
@@ -326,7 +326,7 @@ fn noted(global: &Global) -> Result<(String, String), CliError> {
     }
 }
 
-/// A problem document (RFC 9457), or whatever else came with the status.
+/// A problem document (RFC 9457), or any other body that came with the status.
 fn refused(status: u16, problem: &Value, text: &str, token_fix: &str) -> CliError {
     let member = |name: &str| problem.get(name).and_then(Value::as_str).map(str::to_owned);
     let detail = member("detail").or_else(|| member("title")).unwrap_or_else(|| {
@@ -334,7 +334,7 @@ fn refused(status: u16, problem: &Value, text: &str, token_fix: &str) -> CliErro
         if text.trim().is_empty() { format!("the daemon answered {status}") } else { text.trim().to_owned() }
     });
     let (exit, fix) = match status {
-        // A header is nothing that one gives on a command line.
+        // The daemon's advice names a header, which a command line can't set.
         401 => return CliError::new(Exit::BadConfig, detail, token_fix),
         400 | 413 | 415 | 422 => (Exit::Usage, "correct the request"),
         403 => (Exit::NotHeld, token_fix),
@@ -345,7 +345,8 @@ fn refused(status: u16, problem: &Value, text: &str, token_fix: &str) -> CliErro
     CliError::new(exit, as_commands(&detail), as_commands(&member("fix").unwrap_or_else(|| fix.to_owned())))
 }
 
-/// What a daemon's words name for programs, and the command that does the same. A longer one stands before its beginning.
+/// Routes that the daemon's messages name, each with the command that does the same. A longer route comes before its
+/// own prefix.
 const COMMANDS: [(&str, &str); 11] = [
     ("POST /v1/reset", "`maxim reset`"),
     ("POST /v1/stop", "`maxim stop`"),
@@ -364,11 +365,11 @@ fn as_commands(text: &str) -> String {
     COMMANDS.iter().fold(text.to_owned(), |text, (path, command)| text.replace(path, command))
 }
 
-/// What a daemon's words name by its fields, as it was typed.
+/// Replaces field names in a daemon's message with the flags that were typed.
 fn as_flags(text: &str, flags: &[Flag<'_>]) -> String {
     flags.iter().filter(|(typed, field, _)| typed != field).fold(text.to_owned(), |text, (typed, field, _)| {
         let text = text.replace(&format!("the field {field:?}"), typed);
-        // A plain word may as well be what the person said.
+        // A plain word may be part of the person's own text.
         let is_name = field.contains('_');
         if is_name { text.replace(&format!("{field:?}"), typed).replace(field, typed) } else { text }
     })
@@ -388,7 +389,7 @@ mod tests {
         let mut named = 0;
         for file in std::fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path()) {
             let Ok(text) = std::fs::read_to_string(&file) else { continue };
-            // What a file's own tests say is no fix.
+            // Texts in a file's own tests are no fixes.
             let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
             for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
                 named += usize::from(line.contains("GET /v1/") || line.contains("POST /v1/"));

@@ -21,24 +21,24 @@ pub struct ConceptsArgs {
     /// The concept's name, in any spelling
     #[arg(long)]
     name: Option<String>,
-    /// Only what is of this kind, over any number of steps
+    /// Only concepts of this kind, over any number of steps
     #[arg(long)]
     category: Option<String>,
     /// The concept's id, like concept-12
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// Only concepts with such a relation; with --name, those that stand in it to the named one
+    /// Only concepts with this relation; with --name, those that have it to the named concept
     #[arg(long, value_name = "TYPE")]
     relation: Option<String>,
-    /// Only concepts with this property, and value where one follows =
+    /// Only concepts with this property, and with the value after =, if one is given
     #[arg(long, value_name = "KEY[=VALUE]")]
     property: Option<String>,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
 }
 
-/// Find what hangs together with a question, an episode or a concept.
+/// Find what is associated with a question, an episode or a concept.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  maxim memory associated \"red cup\"\n  maxim memory associated --concept concept-3 --depth 2\n  maxim memory associated --queries questions.jsonl"
@@ -58,13 +58,13 @@ pub struct AssociatedArgs {
     /// Hops
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=6))]
     depth: u32,
-    /// Of the episodes only those from this time on, such as 2026-01-05T09:00:00Z; a date is the start of that day
+    /// Limit the episodes to this time and later, such as 2026-01-05T09:00:00Z; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// Of the episodes only those up to this time; a date is the start of that day
+    /// Limit the episodes to this time and earlier; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
-    /// Of each layer at most so many
+    /// At most this many of each layer
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     limit: u32,
 }
@@ -84,12 +84,12 @@ pub struct IngestArgs {
 pub struct PinArgs {
     /// Its id, as recall, concepts or associated print it with --json
     id: String,
-    /// Let it go again
+    /// Undo the pin
     #[arg(long)]
     off: bool,
 }
 
-/// Take a memory, a concept, a record of numbers or a whole document out for good, with its edges.
+/// Delete a memory, a concept, a record of numbers or a whole document for good, with its edges.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim memory forget concept-3\n  maxim memory forget handbook.pdf")]
 pub struct ForgetArgs {
@@ -151,7 +151,7 @@ impl AssociatedArgs {
         if self.query.is_none() && self.memory.is_none() && self.concept.is_none() {
             return Err(CliError::new(
                 Exit::Usage,
-                "nothing says where to start",
+                "no starting point is given",
                 "give words, --memory ID or --concept ID",
             ));
         }
@@ -214,7 +214,7 @@ impl IngestArgs {
     }
 }
 
-/// Sends a document part by part; the parts' counts together.
+/// Sends a document in parts and adds up the counts.
 fn ingest(client: &Client, name: &str, document: &Document) -> Result<Value, CliError> {
     let (mut counts, mut passages) = (Map::new(), 0);
     let parts = parts(&document.text);
@@ -252,8 +252,8 @@ impl ForgetArgs {
     }
 }
 
-/// Where what was forgotten stands until that is removed by age: a recording that was changed would replay to something
-/// else, and a backup is as it was made.
+/// Names where forgotten data remains until it is removed by age. Recordings and backups are not edited: a changed
+/// recording would replay differently, and a backup stays as it was made.
 fn still_held(global: &Global) -> Result<String, CliError> {
     let folder = global.data_folder()?;
     if !folder.holds_recordings() && StateStore::backups_in(&folder.store()).is_empty() {
@@ -261,8 +261,8 @@ fn still_held(global: &Global) -> Result<String, CliError> {
     }
     let settings = global.load(Vec::new())?.settings;
     Ok(format!(
-        "recordings and backups of before still hold it: recordings go after {} (recorder.max_age), a backup when {} newer \
-         ones were made (store.backup_keep); to be rid of it at once remove them from {} and {}",
+        "older recordings and backups still contain it. Recordings are removed after {} (recorder.max_age), a backup \
+        after {} newer backups (store.backup_keep). To remove it at once, delete them from {} and {}",
         settings.recorder.max_age,
         settings.store.backup_keep,
         folder.recordings().display(),

@@ -1,4 +1,4 @@
-//! `maxim config`: what holds, why, and a sample to start from.
+//! `maxim config`: the effective values, their origin, and a sample file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -27,10 +27,10 @@ enum What {
     /// Write the sample file; an existing file is never overwritten
     #[command(after_help = "Example:\n  maxim config init ./maxim.toml")]
     Init {
-        /// Where to [default: $XDG_CONFIG_HOME/maxim/maxim.toml]
+        /// The file to write [default: $XDG_CONFIG_HOME/maxim/maxim.toml]
         file: Option<PathBuf>,
     },
-    /// Say what a key means, what it is set to, and by which layer
+    /// Explain a key: its meaning, its value, and the layer that set it
     #[command(after_help = "Examples:\n  maxim config explain gateway.credit\n  maxim config explain llm")]
     Explain {
         /// A key such as gateway.credit, or a whole section
@@ -98,7 +98,7 @@ fn explanation(one: &Explanation, out: &Out) -> String {
 
 fn init(global: &Global, out: &Out, file: Option<PathBuf>) -> Result<Exit, CliError> {
     let file = file.or_else(|| global.config.clone()).or_else(|| global.places().user).ok_or_else(|| {
-        let found = "there is no home for the file: neither XDG_CONFIG_HOME nor HOME is set";
+        let found = "there is no default place for the file: neither XDG_CONFIG_HOME nor HOME is set";
         CliError::new(Exit::Usage, found, "name the file, e.g. `maxim config init ./maxim.toml`")
     })?;
     let shown = file.display().to_string();

@@ -24,7 +24,7 @@ use crate::machine_clock;
 use crate::stopping::hold_in_words;
 use crate::token;
 
-/// Look for what is wrong, and say how to put it right.
+/// Look for faults, and say how to fix them.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim doctor")]
 pub struct DoctorArgs {}
@@ -38,7 +38,7 @@ enum Health {
     Fault,
 }
 
-/// One thing that was looked at.
+/// One check and its result.
 #[derive(Debug, Serialize)]
 struct Finding {
     name: String,
@@ -71,7 +71,7 @@ impl DoctorArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let mut findings = Vec::new();
         if let Some(found) = machine_clock::fault(std::time::SystemTime::now()) {
-            // Nothing else can be looked at by such a clock.
+            // With such a clock no other check makes sense.
             findings.push(Finding::new("clock", Health::Fault, found, machine_clock::FIX));
             return told(&findings, out);
         }
@@ -123,11 +123,11 @@ fn shown(findings: &[Finding], out: &Out) -> String {
     table.show(out.paint)
 }
 
-/// Whom the HTTP door lets in. Where a daemon answers, its own word counts and not the configuration of this command.
+/// Which callers the HTTP door lets in. The answer of a running daemon counts, not the configuration of this command.
 fn door(global: &Global, settings: &Settings, running: Option<TokenKind>) -> Option<Finding> {
     const NAME: &str = "http door";
     match running {
-        // It tells so itself.
+        // The daemon's own status reports this.
         Some(TokenKind::Nothing) => None,
         Some(TokenKind::Configured) => Some(Finding::ok(NAME, "the daemon asks for the token of its configuration")),
         Some(TokenKind::Own) => Some(own_door(global, true)),
@@ -135,7 +135,7 @@ fn door(global: &Global, settings: &Settings, running: Option<TokenKind>) -> Opt
     }
 }
 
-/// As a start here would have it.
+/// What a start with this configuration would do.
 fn configured_door(global: &Global, settings: &Settings) -> Finding {
     const NAME: &str = "http door";
     let http = &settings.http;
@@ -149,8 +149,8 @@ fn configured_door(global: &Global, settings: &Settings) -> Finding {
         return Finding::new(NAME, Health::Fault, found, fix);
     }
     if http.open {
-        let found = "OPEN: each program and each account of this machine commands the agent, and no token is asked for";
-        return Finding::new(NAME, Health::Note, found, "take http.open away");
+        let found = "OPEN: every program and every account of this machine can command the agent without a token";
+        return Finding::new(NAME, Health::Note, found, "remove http.open");
     }
     if token.is_some() {
         return Finding::ok(NAME, "asks for the token of the configuration");
@@ -158,7 +158,7 @@ fn configured_door(global: &Global, settings: &Settings) -> Finding {
     own_door(global, false)
 }
 
-/// One that asks for the token of the data folder.
+/// A door that asks for the token of the data folder.
 fn own_door(global: &Global, is_running: bool) -> Finding {
     const NAME: &str = "http door";
     let Ok(folder) = global.data_folder() else { return Finding::ok(NAME, "asks for a token") };
@@ -168,7 +168,7 @@ fn own_door(global: &Global, is_running: bool) -> Finding {
     match fs::metadata(&path).map(|about| about.permissions().mode() & 0o077) {
         Ok(0) => match token::of_command(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                Finding::new(NAME, Health::Fault, format!("the token in {shown} doesn't serve: {error}"), fix)
+                Finding::new(NAME, Health::Fault, format!("the token in {shown} is unusable: {error}"), fix)
             }
             _ => Finding::ok(NAME, format!("asks for the token in {shown}")),
         },
@@ -189,7 +189,7 @@ fn secrets(loaded: &Loaded) -> Vec<Finding> {
         Some(match secret::resolve(&key, None, Some(file)) {
             Err(_) if key == TOKEN_FILE && door.is_some() => return None,
             Err(fault) => told(&key, fault),
-            // Who reads this one commands the agent.
+            // Any account that can read this file can command the agent.
             Ok(_) => privacy(&key, file, if key == TOKEN_FILE { Health::Fault } else { Health::Note }),
         })
     });
@@ -220,7 +220,7 @@ fn model(settings: &Settings) -> Finding {
     }
 }
 
-/// By what the tokens of prompts are counted, where there is a model.
+/// How prompt tokens are counted, if a model is configured.
 fn tokenizer(settings: &Settings) -> Option<Finding> {
     let fix = "name another file in llm.tokenizer_file, or leave it out";
     match &settings.effectors.llm.tokenizer_file {
@@ -240,7 +240,7 @@ fn tokenizer(settings: &Settings) -> Option<Finding> {
     }
 }
 
-/// The encoder beside the embedded one, as far as it can be looked at without a daemon.
+/// The configured second encoder, as far as it can be checked without a daemon.
 fn encoder(settings: &Settings) -> Option<Finding> {
     let encoder = &settings.effectors.encoder;
     if let Some(folder) = &encoder.folder {
@@ -254,14 +254,14 @@ fn encoder(settings: &Settings) -> Option<Finding> {
     Some(Finding::ok("encoder", format!("{} at {url}", encoder.model.as_deref().unwrap_or("?"))))
 }
 
-/// What the daemon says of it.
+/// The encoder's state, as the daemon reports it.
 fn encoder_inside(encoder: &Value) -> Option<Finding> {
     let state = encoder["state"].as_str()?;
     let far = format!("{state}, {} of {} encoded", encoder["encoded"], encoder["of"]);
     Some(match encoder["problem"].as_str() {
         None => Finding::ok("encoder.daemon", far),
         Some(problem) => {
-            let fix = "the embedded encoder answers meanwhile; start or correct it, it is tried again by itself";
+            let fix = "start or correct it; it is retried automatically, and the embedded encoder answers meanwhile";
             Finding::new("encoder.daemon", Health::Fault, format!("{far}: {problem}"), fix)
         }
     })
@@ -294,11 +294,11 @@ fn voice(settings: &Settings) -> Option<Finding> {
     Some(match (voice.is_file(), voice.with_added_extension("json").is_file()) {
         (true, true) => Finding::ok("tools.piper_voice", shown.to_string()),
         (true, false) => {
-            let found = format!("{shown} is there, and {shown}.json, which describes it, isn't");
+            let found = format!("{shown} exists, but {shown}.json, which describes it, doesn't");
             Finding::new("tools.piper_voice", Health::Fault, found, "put both files of the voice into one folder")
         }
         (false, _) => {
-            let fix = "name the .onnx file of a voice, or leave the key out";
+            let fix = "name the .onnx file of a voice, or remove the key";
             Finding::new("tools.piper_voice", Health::Fault, format!("{shown} isn't there"), fix)
         }
     })
@@ -314,7 +314,7 @@ fn data(global: &Global) -> Finding {
         Ok(()) => match fs::metadata(folder.path()).map(|meta| meta.permissions().mode() & 0o077) {
             Ok(0) | Err(_) => Finding::ok("data folder", shown.to_string()),
             Ok(_) => {
-                let found = format!("{shown} holds what it remembers, and others may look into it");
+                let found = format!("{shown} holds the agent's memory, and other accounts can look into it");
                 Finding::new("data folder", Health::Note, found, format!("chmod -R go= {shown}"))
             }
         },
@@ -330,14 +330,14 @@ fn data(global: &Global) -> Finding {
     }
 }
 
-/// Writes and removes a small file, since permissions alone don't tell of a full or read-only disk.
+/// Writes and removes a small file: permissions alone don't show a full or read-only disk.
 fn tempfile_in(folder: &Path) -> std::io::Result<()> {
     let file = folder.join(format!(".doctor-{}", std::process::id()));
     fs::write(&file, b"maxim doctor\n")?;
     fs::remove_file(file)
 }
 
-/// Its findings, and what the one that answers asks callers for.
+/// Findings about the daemon, and which token it asks for, if one answers.
 fn daemon(global: &Global) -> (Vec<Finding>, Option<TokenKind>) {
     let mut asks_for = None;
     let findings = match global.client() {
@@ -353,18 +353,18 @@ fn daemon(global: &Global) -> (Vec<Finding>, Option<TokenKind>) {
             }
             Err(error) => Finding::of_error("daemon", Health::Fault, &error),
         },
-        // Not running is no fault; a note that leads nowhere, above, is.
+        // A daemon that isn't running is no fault. A note that leads nowhere (above) is one.
         Err(error) => Finding::of_error("daemon", Health::Note, &error),
     };
     (findings, asks_for)
 }
 
-/// What the daemon says of itself.
+/// Findings from the daemon's own status.
 fn inside(status: &Value) -> Vec<Finding> {
     let mut findings = Vec::new();
     if status["asks_for"] == "nothing" {
-        let found = "the daemon's door is OPEN: each program and each account of this machine commands the agent";
-        findings.push(Finding::new("http door", Health::Note, found, "take http.open away and start it anew"));
+        let found = "the daemon's door is OPEN: every program and every account of this machine can command the agent";
+        findings.push(Finding::new("http door", Health::Note, found, "remove http.open and restart the daemon"));
     }
     if status["stop"]["latched"].as_bool() == Some(true) {
         let reason = status["stop"]["reason"].as_str().unwrap_or("?");
@@ -375,7 +375,7 @@ fn inside(status: &Value) -> Vec<Finding> {
             "clear it with `maxim reset`",
         ));
     } else if status["stop"]["motion"] == "motion_held" {
-        let fix = "let it go on with `maxim resume`";
+        let fix = "resume with `maxim resume`";
         let why = status["stop"]["motion_reason"].as_str().unwrap_or("after a stop, or since a room failed too often");
         findings.push(Finding::new("motion", Health::Note, format!("held: {why}"), fix));
     }
@@ -384,8 +384,8 @@ fn inside(status: &Value) -> Vec<Finding> {
         findings.push(Finding::new("hold", Health::Note, found, fix));
     }
     for way in status["stop"]["dead_ways"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        let found = format!("no stop comes in by {way} any more: its thread is dead");
-        findings.push(Finding::new("stop", Health::Fault, found, "end the daemon and start it anew"));
+        let found = format!("stops by {way} no longer arrive: its thread is dead");
+        findings.push(Finding::new("stop", Health::Fault, found, "restart the daemon"));
     }
     let regions = status["regions"].as_array().map(Vec::as_slice).unwrap_or_default();
     for region in regions {
@@ -404,7 +404,7 @@ fn inside(status: &Value) -> Vec<Finding> {
             ("up", true) => Finding::ok(&name, format!("up, {} tools", server["tools"])),
             ("up", false) => Finding::new(&name, Health::Note, note, "see `maxim tools list`"),
             _ => {
-                let fix = "correct its section of the configuration; it is tried again by itself";
+                let fix = "correct its section of the configuration; it is retried automatically";
                 Finding::new(&name, Health::Fault, format!("{state}: {note}"), fix)
             }
         });
@@ -421,7 +421,7 @@ fn inside(status: &Value) -> Vec<Finding> {
     findings
 }
 
-/// The server by which other machines follow, where there are any.
+/// The NATS server between several machines, where one is configured.
 fn machines(machines: &Value) -> Vec<Finding> {
     let server = machines["server"].as_str().unwrap_or("?");
     let mut findings = vec![match machines["connected"] == true {
@@ -432,25 +432,25 @@ fn machines(machines: &Value) -> Vec<Finding> {
                 "nats",
                 Health::Fault,
                 found,
-                "see to the server: without it this machine ends when the lease does",
+                "repair the server: without it this machine ends when the lease ends",
             )
         }
     }];
     if let Some(why) = machines["copy_failed"].as_str() {
-        let fix = "see that the server has room; the journal grows until a copy is there";
+        let fix = "make room on the server; the journal grows until a copy is there";
         findings.push(Finding::new("copies", Health::Fault, why, fix));
     }
     findings
 }
 
-/// The daemon's disk: whether what it accepts gets there, and what was read of it.
+/// The daemon's disk: whether accepted writes reach it, and whether reads found damage.
 fn disk(disk: &Value) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.push(match (disk["status"].as_str(), disk["reason"].as_str()) {
         (Some("ok"), _) => Finding::ok("disk", format!("{} commits", disk["commits"])),
         (status, reason) => {
-            let found = format!("{}: {}", status.unwrap_or("unknown"), reason.unwrap_or("no reason is told"));
-            let fix = "free or replace the disk; what is accepted is kept in memory until it takes it";
+            let found = format!("{}: {}", status.unwrap_or("unknown"), reason.unwrap_or("no reason is given"));
+            let fix = "free or replace the disk; until then, accepted data is kept in memory only";
             Finding::new("disk", Health::Fault, found, fix)
         }
     });
@@ -463,12 +463,12 @@ fn disk(disk: &Value) -> Vec<Finding> {
         findings.push(Finding::new("backups", Health::Fault, why, fix));
     }
     if let Some(why) = disk["compaction_failed"].as_str() {
-        findings.push(Finding::new("compaction", Health::Fault, why, "free the disk; it is tried again by itself"));
+        findings.push(Finding::new("compaction", Health::Fault, why, "free the disk; it is retried automatically"));
     }
     findings
 }
 
-/// A channel that reaches outside; those that nobody has set up are no news.
+/// A channel to the outside. Channels that are not set up are left out.
 fn channel(channel: &Value) -> Option<Finding> {
     let word = |name: &str| channel[name].as_str().unwrap_or("?");
     let name = format!("channels.{}", word("name"));
@@ -481,7 +481,7 @@ fn channel(channel: &Value) -> Option<Finding> {
     }
 }
 
-/// What is the agent's own, and the folder that a daemon's programs would write in.
+/// The agent's own files, and the folder that a daemon's programs would write in.
 fn own_files(global: &Global, settings: &Settings) -> Option<(OwnFiles, PathBuf)> {
     let workdir = settings.agent.workdir.clone().or_else(|| std::env::current_dir().ok())?;
     let data = global.places().data(settings.store.data.as_deref()).ok()?;
@@ -489,7 +489,7 @@ fn own_files(global: &Global, settings: &Settings) -> Option<(OwnFiles, PathBuf)
     Some((own, written_folder(settings.agent.mode, &workdir)))
 }
 
-/// What keeps child processes in bounds here, tried and not read somewhere.
+/// What confines child processes on this machine. It is tried out, not read from a description.
 fn sandbox(settings: &Settings, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding> {
     let containment = match Containment::find(&settings.tools) {
         Ok(containment) => containment,
@@ -505,7 +505,7 @@ fn sandbox(settings: &Settings, own: Option<(OwnFiles, PathBuf)>) -> Vec<Finding
                 "sandbox",
                 Health::Note,
                 found,
-                "each program that a tool starts runs without what is missing",
+                "every program that a tool starts runs without this protection",
             ),
         })
         .collect()

@@ -38,7 +38,7 @@ pub enum NotRead {
 }
 
 impl Document {
-    /// Reads a file by what is in it; its ending only says whether text is Markdown.
+    /// Detects the format by the content. The file's extension only tells whether text is Markdown.
     ///
     /// # Errors
     /// The file is missing, too long, or neither text nor PDF.
@@ -64,7 +64,7 @@ impl Document {
 /// The text of all pages in order, with the lines of a paragraph joined.
 fn pdf_text(bytes: &[u8]) -> Result<String, NotRead> {
     let bad = |why: String| NotRead::Pdf(why);
-    // Of damaged files a library may panic on what it did not foresee: that is a file that can't be read.
+    // A library may panic on a damaged file. Such a file counts as unreadable.
     let read = catch_unwind(AssertUnwindSafe(|| {
         let document = lopdf::Document::load_mem(bytes).map_err(|error| bad(format!("{error}; get the file again")))?;
         if document.is_encrypted() {
@@ -79,13 +79,13 @@ fn pdf_text(bytes: &[u8]) -> Result<String, NotRead> {
     if !text.trim().is_empty() {
         return Ok(text);
     }
-    // A file that was cut may be mended so far that it looks like one of pictures.
+    // A truncated file may be repaired so far that it looks like a PDF of pictures only.
     let is_whole = bytes[bytes.len().saturating_sub(END)..].windows(END_MARK.len()).any(|at| at == END_MARK);
     Err(if is_whole { NotRead::NoText } else { bad("it is cut short: its end is missing; get the file again".into()) })
 }
 
-/// A page has lines, not paragraphs: a line that ends a sentence and is followed by one that is indented or begins anew
-/// ends one; hyphens at line ends are taken out.
+/// Joins the lines of a page to paragraphs, which end at blank lines. A hyphen at a line's end is removed when the next
+/// line begins with a lowercase letter.
 fn paragraphs(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
     for line in page.lines().map(str::trim) {
@@ -125,7 +125,7 @@ pub fn parts(text: &str) -> Vec<String> {
     parts
 }
 
-/// A paragraph beyond the bound is cut at blanks.
+/// Cuts a paragraph beyond the bound at blanks.
 fn pieces(paragraph: &str) -> Vec<&str> {
     let (mut rest, mut pieces) = (paragraph, Vec::new());
     while rest.len() > PART_BYTES {

@@ -116,7 +116,7 @@ struct Message {
     #[serde(default)]
     sender: String,
     body: String,
-    /// As while a body moves.
+    /// Judge as if a body were moving.
     #[serde(default)]
     moving: bool,
 }
@@ -134,7 +134,7 @@ impl GatewayArgs {
     }
 }
 
-/// See which bins of time a moment lies in.
+/// See the time bins of a moment.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim scn bins --in times.jsonl --zone Europe/Berlin")]
 pub struct ScnArgs {
@@ -149,7 +149,7 @@ enum Scn {
     Bins {
         #[command(flatten)]
         input: BatchInput,
-        /// The time zone by which hours and days are told
+        /// The time zone for hours and days
         #[arg(long, default_value = "UTC", value_parser = TimeZone::get)]
         zone: TimeZone,
     },
@@ -174,7 +174,7 @@ impl ScnArgs {
     }
 }
 
-/// See what the nucleus accumbens learns from a row of events.
+/// See what the nucleus accumbens learns from a sequence of events.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim nac learn --in events.jsonl")]
 pub struct NacArgs {
@@ -204,7 +204,7 @@ impl NacArgs {
     pub(super) fn run(self) -> Result<Exit, CliError> {
         let Nac::Learn { input, alpha } = self.what;
         let mut links = LinkTable::new(alpha);
-        // Time only tells how old experience is; in one row of events none of it is.
+        // Time only tells the age of experience. Within one sequence all of it is new.
         let at = Timestamp::UNIX_EPOCH;
         input.answer(|line| {
             let line: LearnLine = lines::object_of(line)?;

@@ -41,12 +41,12 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// A command that could not be done: what was found, and what to do. Several when a configuration has several faults.
+/// Why a command failed: what was found, and how to fix it. Several entries when a configuration has several faults.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     #[error("{}", lines(faults))]
     Failed { exit: Exit, faults: Vec<Fault> },
-    /// Whoever read our output has seen enough.
+    /// The reader of the output has closed it.
     #[error("the reader of the output is gone")]
     Unread,
 }
@@ -67,7 +67,7 @@ impl CliError {
         Self::new(exit, found, fix)
     }
 
-    /// The same in other words.
+    /// The same error, with its texts changed by `words`.
     pub fn reworded(self, words: impl Fn(&str) -> String) -> Self {
         match self {
             Self::Failed { exit, faults } => {
@@ -110,7 +110,7 @@ impl From<Fault> for CliError {
 }
 
 impl From<io::Error> for CliError {
-    /// For writing to standard output; other files name themselves where they fail.
+    /// Only for writes to standard output. Errors about other files name the file where they occur.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Unread,
@@ -143,7 +143,7 @@ pub fn report(error: &CliError, json: bool) -> Exit {
             text.push_str(&format!("maxim: {fault}\n"));
         }
     }
-    // With standard error gone too, the exit code is all there is left to say.
+    // If standard error is closed as well, only the exit code remains.
     let _ = io::stderr().write_all(text.as_bytes());
     *exit
 }

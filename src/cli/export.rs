@@ -1,4 +1,4 @@
-//! `maxim memory export`: all that is remembered as it is stored, for another place or another time.
+//! `maxim memory export`: the whole memory, as it is stored.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{CliError, Client, Exit, Global, Out};
 use crate::data_folder::private_file;
 
-/// Records of one request.
+/// Records per request.
 const PAGE: u32 = 1000;
 
 pub fn run(global: &Global, out: &Out, file: &Path) -> Result<Exit, CliError> {
@@ -17,7 +17,7 @@ pub fn run(global: &Global, out: &Out, file: &Path) -> Result<Exit, CliError> {
         write(&client, &mut io::stdout().lock()).map_err(|broken| broken.told(Path::new("standard output")))?;
         return Ok(Exit::Ok);
     }
-    // Made only where none is, so that no earlier export is lost; what isn't whole doesn't stay.
+    // Never overwrites an earlier export. An incomplete file is removed.
     let opened = private_file().create_new(true).open(file).map_err(|error| unwritable(file, &error))?;
     let done = write(&client, &mut &opened).and_then(|count| opened.sync_all().map(|()| count).map_err(Broken::Output));
     let count = done.map_err(|broken| {

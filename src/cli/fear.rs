@@ -21,7 +21,7 @@ enum What {
     /// The tools that hurt, and those that are pinned
     #[command(after_help = "Example:\n  maxim fear list --json")]
     List,
-    /// Why a tool is feared, or isn't: what experience expects of it, and from where on that is asked about
+    /// Why a tool is feared, or isn't: what experience expects of it, and the threshold for asking
     #[command(after_help = "Example:\n  maxim fear explain bash")]
     Explain {
         /// The tool's name
@@ -90,7 +90,7 @@ fn explained(told: &Value) -> String {
     let feared = match (fear["hurt"].as_str(), fear["pinned"] == true) {
         (_, true) => format!("{tool} is pinned: it is asked about whatever experience says"),
         (Some(at), false) => {
-            format!("{tool} hurt last at {at}; time has left {:.2} of that", number(&fear["unforgiven"]))
+            format!("{tool} last hurt at {at}; {:.2} of that is left after the time since", number(&fear["unforgiven"]))
         }
         (None, false) => return format!("{tool} is not feared: it hasn't hurt, or was forgiven"),
     };

@@ -1,4 +1,4 @@
-//! `maxim goals`: what is pursued, what waits, and what came of the rest.
+//! `maxim goals`: the goal that is pursued, the goals that wait, and those that have ended.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -22,10 +22,10 @@ enum What {
     /// All of them, the pursued one first; also what `maxim goals` shows
     #[command(after_help = "Example:\n  maxim goals list --json")]
     List,
-    /// Give it a goal, behind those that wait
+    /// Add a goal behind those that wait
     #[command(after_help = "Example:\n  maxim goals add \"list the files in notes\"")]
     Add { goal: String },
-    /// Let go on what was laid aside
+    /// Resume a suspended goal
     #[command(after_help = "Example:\n  maxim goals go-on 0192f3c4")]
     GoOn {
         /// The goal's id, or its first 8 characters or more

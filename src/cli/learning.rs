@@ -12,30 +12,30 @@ use super::{Cell, CliError, Exit, Out, Table};
 use crate::data_folder::{private_folder, write_private};
 use crate::sim::learning::{self, Course, page, within};
 
-/// What it learns by experience alone, beside chance and beside brains that lack a part
+/// Measure what a brain learns by experience alone, against chance and against brains that lack a part
 ///
-/// Fire burns, food feeds, berries are good until they are poisonous: nobody says so, and nobody asks for anything. Each
-/// brain lives an episode a day, in virtual time, by what it sees and does; some lack a part, so that the difference tells
-/// what the part is worth in this world.
+/// Fire burns, food feeds, and berries are good until they turn poisonous. Nobody tells the brain, and nobody asks it
+/// for anything. Each brain lives one episode a day, in virtual time, by what it sees and does. Some brains lack a
+/// part: the difference is the worth of that part in this world.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim sim learn\n  maxim sim learn --lives 50 --report learned")]
 pub struct LearnArgs {
-    /// Lives of each brain, each with a chance of its own
+    /// Lives of each brain, each with its own chance
     #[arg(long, value_name = "N", default_value = "20")]
     lives: NonZeroUsize,
     /// Episodes of a life, eight opportunities each
     #[arg(long, value_name = "N", default_value = "16")]
     episodes: NonZeroUsize,
-    /// After so many episodes some things change sides
+    /// After this many episodes some things change sides
     #[arg(long, value_name = "N", default_value_t = 8)]
     turns_after: usize,
-    /// The first life's; the same seed is the same life
+    /// Seed of the first life; the same seed gives the same life
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// On so many threads, on which nothing else depends [default: the processors]
+    /// Number of threads; results don't depend on it [default: the number of processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Where report.json and report.html with the curves are put
+    /// Folder for report.json, and for report.html with the curves
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 }
@@ -59,7 +59,7 @@ impl LearnArgs {
             let _ = writeln!(stderr());
         }
         let figures = figures.map_err(|error| {
-            CliError::new(Exit::Bug, format!("the simulation broke: {error}"), "report it, with the command")
+            CliError::new(Exit::Bug, format!("the simulation failed: {error}"), "report it, with the command")
         })?;
         if let Some(folder) = &report {
             let json = serde_json::to_vec_pretty(&figures).unwrap_or_default(); // what was made of JSON is JSON
@@ -74,7 +74,7 @@ impl LearnArgs {
 }
 
 fn unwritable(folder: &Path, error: &std::io::Error) -> CliError {
-    let found = format!("the report can't be put into {}: {error}", folder.display());
+    let found = format!("the report can't be written to {}: {error}", folder.display());
     CliError::new(Exit::TryAgain, found, "name another folder with --report")
 }
 

@@ -1,4 +1,4 @@
-//! `maxim machines`: which machine lives the agent, and how this one leaves the others.
+//! `maxim machines`: which machine runs the agent, and how this machine leaves the others.
 
 use clap::{Args, Subcommand};
 use maxim_actors::store::Follower;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{CliError, Exit, Global, Out, tree};
 use crate::daemon::opening;
 
-/// See which of several machines lives the agent, or have this one leave the others.
+/// See which of several machines runs the agent, or make this one leave the others.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim machines show\n  maxim machines leave")]
 pub struct MachinesArgs {
@@ -17,10 +17,11 @@ pub struct MachinesArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// The machine that lives it, its lease, and the newest copy of the store
+    /// The machine that runs the agent, its lease, and the newest copy of the store
     #[command(after_help = "Example:\n  maxim machines show --json")]
     Show,
-    /// Makes the store of this machine independent: it can then be lived without nats.url, and isn't one of them any more
+    /// Make the store of this machine independent: the agent then runs without nats.url, and the machine isn't one of
+    /// them any more
     #[command(after_help = "Example:\n  maxim machines leave --data /srv/maxim")]
     Leave,
 }
@@ -32,7 +33,7 @@ impl MachinesArgs {
                 let status = global.client()?.get(&["v1", "status"], &[])?.body;
                 let machines = &status["machines"];
                 out.answer(machines, || match machines {
-                    Value::Null => "this machine lives its agent alone; see nats.url for more".to_owned(),
+                    Value::Null => "this machine runs its agent alone; set nats.url for several machines".to_owned(),
                     several => tree(several, 0),
                 })?;
             }
@@ -52,8 +53,8 @@ impl MachinesArgs {
                 let shown = place.display().to_string();
                 out.answer(&json!({"left": left.is_some(), "entry": left, "store": shown}), || match left {
                     Some(at) => format!(
-                        "the store in {shown} is independent from entry {at} of the journal on: the other machines don't hear of what it \
-                         learns"
+                        "the store in {shown} is independent from entry {at} of the journal on: the other machines \
+                        don't get what it learns"
                     ),
                     None => format!("the store in {shown} follows no other machine"),
                 })?;

@@ -1,7 +1,7 @@
 //! `maxim mcp`: the introspection tools for any client of the Model Context Protocol, on standard input and output.
 //!
-//! A thin caller of the running daemon: the tools are its own, with their schemas and results, and all of them only read.
-//! Standard output carries the protocol and nothing else.
+//! A thin client of the running daemon, which defines the tools, their schemas and their results. All of them only
+//! read. Standard output carries the protocol and nothing else.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use super::{CliError, Exit, Global};
 
-/// Bytes carried at once.
+/// Buffer size in bytes.
 const CARRIED: usize = 64 << 10;
 
 /// Let an MCP client ask the brain about itself: recall, predictions, causes, stats. It reads and changes nothing.
@@ -46,7 +46,7 @@ impl McpArgs {
                 Ok(service) => service.waiting().await.map(drop).map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
             };
-            // What was answered last gets out before the process ends.
+            // The last answer must be written before the process ends.
             let _ = written.await;
             ended
         });
@@ -60,8 +60,8 @@ impl McpArgs {
     }
 }
 
-/// Standard input and output, carried by a thread each: they block, whatever they are connected to. The last part is told
-/// when all output is written.
+/// Standard input and output, each copied by its own thread, because they block. The receiver is notified when all
+/// output is written.
 fn standard_streams() -> (DuplexStream, DuplexStream, oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Handle::current();
     let (mut to_input, input) = tokio::io::duplex(CARRIED);
@@ -129,7 +129,7 @@ impl ServerHandler for Mind {
         }
         let (global, name) = (self.global.clone(), call.name.to_string());
         let params = call.arguments.map_or(Value::Null, Value::Object);
-        // The way to the daemon waits.
+        // The client blocks its thread.
         let asked = tokio::task::spawn_blocking(move || {
             let client = global.client()?;
             client.post(&["v1", "introspection", &name], &json!({ "params": params }))
@@ -137,7 +137,10 @@ impl ServerHandler for Mind {
         let result = match asked.await {
             Ok(Ok(answer)) => answered(&answer.body),
             Ok(Err(error)) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
-            Err(error) => CallToolResult::error(vec![ContentBlock::text(format!("asking the daemon broke: {error}"))]),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(format!(
+                "the question to the daemon failed: \
+            {error}"
+            ))]),
         };
         Ok(result.into())
     }

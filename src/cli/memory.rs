@@ -35,7 +35,7 @@ enum What {
     Ingest(IngestArgs),
     Pin(PinArgs),
     Forget(ForgetArgs),
-    /// Make concepts of what repeats, now
+    /// Make concepts from what repeats, now
     #[command(after_help = "Example:\n  maxim memory promote")]
     Promote,
     Similar(SimilarArgs),
@@ -43,7 +43,7 @@ enum What {
     /// Count what each memory layer holds
     #[command(after_help = "Example:\n  maxim memory stats --json")]
     Stats,
-    /// Take in episodes, one JSON object a line, or all that an export wrote; durable when it returns
+    /// Import episodes, one JSON object a line, or a whole export; durable when it returns
     #[command(
         after_help = "Examples:\n  maxim memory import episodes.jsonl\n  zcat old.jsonl.gz | maxim memory import - --all"
     )]
@@ -54,8 +54,8 @@ enum What {
         #[arg(long)]
         all: bool,
     },
-    /// Write all that is remembered, a record a line of JSON, as it is stored; `import` takes such a file back, byte for
-    /// byte: episodes with their links, concepts, numbers, what actions led to, programs, fear, and what the bridges learned
+    /// Write the whole memory as it is stored, one JSON record a line; `import` reads such a file back, byte for byte:
+    /// episodes with their links, concepts, numbers, what actions led to, programs, fear, and what the bridges learned
     #[command(
         after_help = "Examples:\n  maxim memory export memory.jsonl\n  maxim memory export - | gzip > memory.jsonl.gz"
     )]
@@ -64,24 +64,24 @@ enum What {
         file: PathBuf,
     },
     Predict(PredictArgs),
-    /// Sleep now: make old episodes small, let go of what nothing speaks for, and report it
+    /// Sleep now: compress old episodes, remove those without a reason to stay, and report it
     #[command(after_help = "Example:\n  maxim memory sleep --json")]
     Sleep,
     /// Check everything that is stored
     #[command(after_help = "Example:\n  maxim memory verify")]
     Verify,
-    /// Put a backup in the place of the store, which is moved aside; no daemon may hold it
+    /// Replace the store with a backup; the old store is moved aside; no daemon may hold it
     #[command(
         after_help = "Examples:\n  maxim memory restore\n  maxim memory restore 3\n  maxim memory restore /mnt/usb/maxim-backup --recordings\n  maxim memory restore 3 --until 2026-01-05T09:00:00Z"
     )]
     Restore(restore::RestoreArgs),
-    /// Copy the store over to the engine that the configuration names; no daemon may hold it
+    /// Convert the store to the engine that the configuration names; no daemon may hold it
     #[command(after_help = "Example, once store.engine names the engine that is wanted:\n  maxim memory convert")]
     Convert,
     /// Write a backup, also while the daemon runs
     #[command(after_help = "Example:\n  maxim memory backup /mnt/usb/maxim-backup")]
     Backup {
-        /// Where to [default: the backups in the data folder]
+        /// The target folder [default: the backups in the data folder]
         to: Option<PathBuf>,
     },
 }
@@ -137,12 +137,12 @@ fn print(out: &Out, body: &Value) -> Result<Exit, CliError> {
 
 /// A little more than the daemon waits for the end of a sleep.
 const SLEEP_PATIENCE: Duration = Duration::from_secs(60);
-/// A backup is written whole before it is answered.
+/// The answer comes after the whole backup is written.
 const BACKUP_PATIENCE: Duration = Duration::from_secs(600);
 /// How long an import waits without a step forward until what came is joined, and between two looks.
 const JOINING_PATIENCE: Duration = Duration::from_secs(10);
 const JOINING_PAUSE: Duration = Duration::from_millis(20);
-/// A part of an import that goes in one request: the steps in which it becomes durable.
+/// Bytes of an import that go in one request, and become durable together.
 const PART_BYTES: usize = 32 * 1024;
 
 fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit, CliError> {
@@ -189,7 +189,7 @@ fn import(global: &Global, out: &Out, file: &PathBuf, all: bool) -> Result<Exit,
 /// An import under way.
 struct Import {
     client: Client,
-    /// By which its parts are known as one: a line may name what another one holds.
+    /// Marks the parts as one import: a line may name a record of another part.
     name: String,
     all: bool,
     report: Report,
@@ -200,17 +200,17 @@ struct Import {
 impl Import {
     fn send(&mut self, part: Vec<u8>, lines: u64, more: bool) -> Result<(), CliError> {
         let mut query = vec![("all", self.all.to_string()), ("first_line", self.first.to_string())];
-        // A file that goes in one piece needs no name.
+        // A file that fits one request needs no name.
         if more || self.first > 1 {
             query.extend([("import", self.name.clone()), ("more", more.to_string())]);
         }
         match self.client.post_lines(&["v1", "memory", "import"], &query, part) {
             Ok(answer) => self.report.add(&answer.body),
-            // A daemon may take less at once than this configuration says.
+            // The daemon's limit may be lower than the one in this configuration.
             Err(error) if lines == 1 && error.exit() == Exit::Usage => {
                 self.report.errors.push((self.first, error.to_string()));
                 if !more {
-                    // What waits for others is taken, or refused, with the last part.
+                    // Lines that wait for other lines are accepted or refused with the last part.
                     let answer = self.client.post_lines(&["v1", "memory", "import"], &query, b"\n".to_vec())?;
                     self.report.add(&answer.body);
                 }
@@ -221,8 +221,8 @@ impl Import {
         Ok(())
     }
 
-    /// Waits until what came is joined with what it belongs to, which goes on after an import is durable: a question right
-    /// after the command finds it. Ends also where nothing comes of waiting, as while a daemon's rooms are held.
+    /// Waits until the imported records are linked, so that a question right after the command finds them. Linking goes
+    /// on after an import is durable. The wait also ends when there is no progress, for example while rooms are held.
     fn end(&self) {
         let (mut fewest, mut last) = (u64::MAX, Stopwatch::start());
         while last.elapsed() < JOINING_PATIENCE {
@@ -239,7 +239,7 @@ impl Import {
     }
 }
 
-/// Lines that can't be taken in and are shown to a person with their reasons.
+/// Rejected lines that are shown to a person with their reasons, at most.
 const SHOWN: usize = 100;
 
 /// What the parts of an import did, together.
@@ -268,13 +268,13 @@ impl Report {
         Value::Object(all)
     }
 
-    /// Where every line is wrong, a person needs no million of them.
+    /// If every line is wrong, a person doesn't need a million of them.
     fn text(&self) -> String {
         let line = |(line, reason): &(u64, String)| format!("line {line}: {}\n", super::table::printable(reason));
         let shown: String = self.errors.iter().take(SHOWN).map(line).collect();
         let more = match self.errors.len().saturating_sub(SHOWN) {
             0 => String::new(),
-            more => format!("and {more} more lines that can't be taken in; --json names them all\n"),
+            more => format!("and {more} more lines that can't be imported; --json names them all\n"),
         };
         tree(&Value::Object(self.counts.clone()), 0) + &shown + &more
     }
@@ -320,7 +320,7 @@ mod tests {
         assert!(
             report
                 .text()
-                .ends_with("line 100: no text\nand 150 more lines that can't be taken in; --json names them all\n")
+                .ends_with("line 100: no text\nand 150 more lines that can't be imported; --json names them all\n")
         );
     }
 }

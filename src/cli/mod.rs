@@ -170,7 +170,7 @@ impl Command {
     }
 }
 
-/// How long the end waits for a terminal that takes the last lines late.
+/// How long the exit waits for a slow terminal to take the last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// The whole program: reads the command line, does it, and ends with its exit code.
@@ -179,7 +179,7 @@ pub fn main() -> ExitCode {
     if args.get(1).is_some_and(|first| first == contained::ENTRY) {
         return contained::enter(args.into_iter().skip(2));
     }
-    // Asked of the raw words, since a command line that can't be read still answers in the form it asked for.
+    // Read from the raw arguments: an invalid command line is also answered in the form it asked for.
     let json = args.iter().any(|arg| arg == "--json");
     let done = catch_unwind(AssertUnwindSafe(|| run(args)));
     let done = done.unwrap_or_else(|_| {
@@ -198,7 +198,7 @@ fn run(args: Vec<OsString>) -> Result<Exit, CliError> {
         crate::telemetry::init(&crate::config::Settings::default().telemetry, Some(&filter))
             .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     }
-    // The doctor tells it among its findings, and a stop reckons with no date.
+    // The doctor reports this among its findings, and a stop needs no date.
     if !matches!(cli.command, Command::Stop(_) | Command::Doctor(_)) {
         machine_clock::check()?;
     }
@@ -237,7 +237,7 @@ mod tests {
         assert!(examples > 20);
     }
 
-    /// Splits at blanks outside of double quotes.
+    /// Splits at blanks outside double quotes.
     pub(super) fn words(line: &str) -> Vec<String> {
         let quoted = line.split('"').enumerate();
         quoted

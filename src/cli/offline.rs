@@ -1,5 +1,5 @@
-//! Memory without a daemon: the store is opened here, and the rooms that remember answer in this process, by the very
-//! handlers that a daemon serves.
+//! Memory without a daemon. The store is opened in this process, and the memory rooms answer by the handlers that a
+//! daemon uses.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::daemon::{opening, until_up};
 use crate::data_folder::DataFolder;
 use crate::http::{self, EventLog, Figures, Served};
 
-/// The remembering part of a brain, in this process. Dropped, it lets go of the store.
+/// The memory part of a brain, in this process. Dropping it closes the store.
 pub struct Offline {
     runner: actix::SystemRunner,
     served: Arc<Served>,
@@ -29,12 +29,12 @@ impl Offline {
     /// Opens the store of a data folder, which is made when it isn't there.
     ///
     /// # Errors
-    /// A process holds the store, or it can't be used.
+    /// Another process holds the store, or the store can't be used.
     pub fn open(global: &Global, folder: &DataFolder) -> Result<Self, CliError> {
         let settings = global.load(Vec::new())?.settings;
         let (store, report) = opening::open(folder, opening::visiting(&settings.store))?;
         if report.fresh {
-            // Beside a store that is used, a missing latch file means stopped: a new one must not look like that.
+            // A missing latch file beside a used store means stopped. So a new store gets a latch file.
             StopLatch::open(&folder.latch(), false).map_err(|error| {
                 let found = format!("the latch file {} can't be written: {error}", folder.latch().display());
                 CliError::new(Exit::TryAgain, found, "check its permissions and the disk")
@@ -52,7 +52,7 @@ impl Offline {
             store: store.agent(&id),
             id,
             clock: Arc::clone(&clock),
-            // Nothing here needs a permit, so the stop on disk is left as it is.
+            // Nothing here needs a permit, so the latch on disk stays as it is.
             latch: StopLatch::in_memory(),
             seed: settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1),
             tap: None,
@@ -72,7 +72,7 @@ impl Offline {
             backups: Backups::new(store.clone(), settings.store.backup_every.get(), keep),
             events,
             chaos: false,
-            // Nobody comes in: whoever asks is this process.
+            // No other caller can reach this: only this process asks.
             proof: http::Proof::Open,
             sessions: http::Sessions::new(settings.http.session_idle.get()),
             guesses: http::Guesses::default(),
@@ -109,7 +109,7 @@ impl Offline {
 impl Drop for Offline {
     fn drop(&mut self) {
         self.agent.stop();
-        // Whatever was answered is on disk; the end is only marked as an orderly one.
+        // Every answer is on disk already. This only marks an orderly end.
         if let Err(error) = self.store.clone().close() {
             eprintln!("maxim: the store did not close in order: {error}");
         }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{CliError, Client, Exit, Global, Out};
 
-/// Open the daemon's page in a browser, let in by a key that works once and soon ends.
+/// Open the daemon's page in a browser, with a key that works once and soon expires.
 ///
 /// Takes $BROWSER, else xdg-open where there is a screen. Where there is neither, and with --print, it prints the address.
 #[derive(Args, Debug)]
@@ -28,7 +28,7 @@ impl OpenArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
         let client = Client::find(global)?;
         let browser = if self.print { None } else { Browser::of_process() };
-        // Other accounts read the arguments of a program, so a key that is among them works for this account alone.
+        // Other accounts can read a program's arguments, so a key in them must work for this account only.
         let wish = match &browser {
             Some(_) => json!({"account": geteuid().as_raw()}),
             None => json!({}),
@@ -55,10 +55,10 @@ impl OpenArgs {
     }
 }
 
-/// The page's address, with the key in its fragment, which no browser sends to anybody.
+/// The page's address. The key is in its fragment, which browsers never send.
 fn page(base: &Url, key: &str) -> String {
     let mut url = base.clone();
-    // A daemon that listens everywhere is called here.
+    // A daemon that listens on all addresses is reached by the loopback address.
     if url.host_str() == Some("0.0.0.0") {
         let _ = url.set_host(Some("127.0.0.1"));
     } else if url.host_str() == Some("[::]") {
@@ -79,7 +79,7 @@ impl Browser {
         Self::among(word("BROWSER").as_deref(), has_screen, &std::env::var_os("PATH").unwrap_or_default())
     }
 
-    /// The first of $BROWSER, parted by colons, that is there; else xdg-open.
+    /// The first program of $BROWSER (separated by colons) that exists, or else xdg-open.
     fn among(wanted: Option<&str>, has_screen: bool, path: &OsString) -> Option<Self> {
         let is_there = |program: &str| {
             let named = Path::new(program);
@@ -108,7 +108,7 @@ impl Browser {
         Some(command)
     }
 
-    /// Started in a group of its own, so that Ctrl-C here ends no browser; it isn't waited for.
+    /// Starts the browser in its own process group, so that Ctrl-C here doesn't end it. Doesn't wait for it.
     fn open(&self, address: &str) -> std::io::Result<()> {
         let Some(mut command) = self.command(address) else { return Err(std::io::ErrorKind::NotFound.into()) };
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().map(drop)

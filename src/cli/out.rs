@@ -35,7 +35,7 @@ impl Out {
         if self.json { self.say(&value.to_string()) } else { self.say(&text()) }
     }
 
-    /// Results of a search: a JSON document a line with `--json`, else the text, or that there are none.
+    /// Results of a search. With `--json` one JSON document per line, else the text, or a note that there are none.
     pub fn results(&self, results: &[Value], text: impl FnOnce() -> String) -> Result<(), CliError> {
         if self.json {
             results.iter().try_for_each(|line| self.say(&line.to_string()))
@@ -47,7 +47,7 @@ impl Out {
     }
 }
 
-/// True when colours help: on a terminal that knows them, and nobody has said no.
+/// True on a terminal that supports colours, unless the environment forbids them.
 pub fn is_colourful(is_terminal: bool) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     is_terminal && !is_set("NO_COLOR") && !is_dumb()

@@ -7,7 +7,7 @@ use super::beginning::Known;
 use super::table::{Cell, Table, Tone, printable};
 use super::{CliError, Exit, Global, Out, Paint};
 
-/// See what waits to be sent outside, have it sent after all, or never.
+/// See what waits to be sent outside; send it after all, or drop it.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  maxim outbox\n  maxim outbox list --all\n  maxim outbox retry 0192f3c4-5d6e-7f80-9abc-def012345678"
@@ -19,14 +19,14 @@ pub struct OutboxArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// What waits, is held, or may or may not have arrived
+    /// List messages that wait, are held, or may or may not have arrived
     #[command(after_help = "Example:\n  maxim outbox list --all --json")]
     List {
-        /// Those that are over as well
+        /// Also list those that are over
         #[arg(long)]
         all: bool,
     },
-    /// Have it sent; one that is unknown may then arrive twice
+    /// Send it after all; a message whose outcome is unknown may then arrive twice
     #[command(after_help = "Example:\n  maxim outbox retry 0192f3c4-5d6e-7f80-9abc-def012345678")]
     Retry {
         /// The message's id, or its first 8 characters or more
@@ -89,7 +89,7 @@ fn shown(found: &Value, out: &Out) -> String {
     table.show(out.paint)
 }
 
-/// The channels that somebody has set up, with what should be known of each.
+/// The configured channels, with a note for each.
 pub(super) fn channels(channels: &Value, paint: Paint) -> String {
     let mut table = Table::new(&["channel", "state", "received", "sent", "note"]);
     let all = channels.as_array().map(Vec::as_slice).unwrap_or_default();

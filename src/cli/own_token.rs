@@ -1,4 +1,4 @@
-//! What a command shows to a daemon: the token of the configuration, or the daemon's own, which lies in its data folder.
+//! The token that a command sends to a daemon: the configured one, or the daemon's own from its data folder.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use crate::config::Secret;
 use crate::data_folder::{DaemonNote, DataFolder, TokenKind};
 use crate::{loopback, token};
 
-/// What is shown, or what to do where nothing can be: a command that needs none works all the same.
+/// The token to send, or the fix if there is none. Commands that need no token work without one.
 pub enum Shown {
     Token {
         secret: Secret,
@@ -27,7 +27,7 @@ pub enum Shown {
 
 const CONFIGURED: &str = "set the daemon's token with MAXIM__HTTP__TOKEN or http.token_file";
 
-/// What helps where the token file isn't the daemon's any more.
+/// The fix when the token file is not the daemon's any more.
 pub(super) const ANEW: &str = "end the daemon and start it again: it makes a new one";
 
 impl Shown {
@@ -46,7 +46,7 @@ impl Shown {
         }
     }
 
-    /// What helps where the daemon didn't take it.
+    /// The fix to suggest when the daemon refused the token.
     pub fn fix(&self) -> &str {
         match self {
             Self::Token { fix, .. } | Self::Nothing { fix } => fix,
@@ -54,10 +54,10 @@ impl Shown {
     }
 }
 
-/// For the daemon at `base`; `named` where a person gave the address.
+/// Finds the token for the daemon at `base`. `named` is true when a person gave the address.
 ///
 /// # Errors
-/// The token of the configuration can't serve; or another account listens where the daemon's own token would be sent.
+/// The configured token is unusable, or another account listens at the address that would get the daemon's own token.
 pub fn find(global: &Global, base: &Url, named: bool) -> Result<Shown, CliError> {
     let configured = || Ok::<_, CliError>(global.load(Vec::new())?.settings.http.bearer()?);
     let folder = global.data_folder();
@@ -65,7 +65,7 @@ pub fn find(global: &Global, base: &Url, named: bool) -> Result<Shown, CliError>
     let Some(((folder, note), address)) =
         folder.ok().zip(note).filter(|(_, note)| !named || is_same_door(base, &note.url)).zip(of_loopback(base))
     else {
-        // The own token is for the daemon of the data folder on this machine, and for nobody else.
+        // The daemon's own token is only sent to the daemon of this data folder on this machine.
         return Ok(configured()?.map_or_else(|| Shown::nothing(CONFIGURED), Shown::configured));
     };
     match note.asks_for {
@@ -79,7 +79,7 @@ pub fn find(global: &Global, base: &Url, named: bool) -> Result<Shown, CliError>
     }
 }
 
-/// The token of the data folder, for whoever listens at the address, if that is the daemon's account.
+/// The token of the data folder, if the daemon's account listens at the address.
 fn own(folder: &DataFolder, address: SocketAddr) -> Result<Shown, CliError> {
     let path = folder.token();
     let shown = path.display();
@@ -95,15 +95,15 @@ fn own(folder: &DataFolder, address: SocketAddr) -> Result<Shown, CliError> {
             )));
         }
         Err(error) if error.kind() == ErrorKind::InvalidData => {
-            return Ok(Shown::nothing(format!("{shown} doesn't serve: {error}; {ANEW}")));
+            return Ok(Shown::nothing(format!("{shown} is unusable: {error}; {ANEW}")));
         }
         Err(error) => return Ok(Shown::nothing(format!("{shown} can't be read ({error}); set MAXIM__HTTP__TOKEN"))),
     };
-    // A note that a killed daemon left may lead to the port of somebody else by now, who waits for the token.
+    // The port in the note of a killed daemon may now belong to another account that waits for the token.
     let trusted = [0, geteuid().as_raw(), owner, fs::metadata(folder.path()).map_or(0, |about| about.uid())];
     match loopback::listener(address) {
         Some(account) if !trusted.contains(&account) => {
-            let found = format!("at {address} listens a program of the account {account}, and not the daemon");
+            let found = format!("a program of the account {account} listens at {address}, not the daemon");
             Err(CliError::new(Exit::TryAgain, found, "nothing was sent to it; start the daemon with `maxim run`"))
         }
         _ => {
@@ -113,7 +113,7 @@ fn own(folder: &DataFolder, address: SocketAddr) -> Result<Shown, CliError> {
     }
 }
 
-/// The address, if it is one of this machine alone.
+/// The address, if it leads to this machine: loopback or unspecified.
 fn of_loopback(base: &Url) -> Option<SocketAddr> {
     let host = base.host_str()?.trim_matches(['[', ']']);
     let port = base.port_or_known_default()?;
@@ -123,12 +123,12 @@ fn of_loopback(base: &Url) -> Option<SocketAddr> {
         Err(_) => return None,
     };
     let ip: std::net::IpAddr = ip;
-    // A daemon that listens everywhere notes that.
+    // A daemon that listens on all addresses writes the unspecified one into its note.
     let is_here = ip.to_canonical().is_loopback() || ip.is_unspecified();
     is_here.then(|| SocketAddr::new(ip, port))
 }
 
-/// Whether a named address is the one of the note: the same port of this machine.
+/// True when a given address leads to the daemon of the note: the same port of this machine.
 fn is_same_door(base: &Url, noted: &str) -> bool {
     let noted = Url::parse(noted).ok();
     let noted = noted.as_ref().and_then(of_loopback);

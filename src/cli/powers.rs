@@ -1,11 +1,11 @@
-//! `maxim powers`: what the agent may at present; a person gives back what it has taken from itself.
+//! `maxim powers`: what the agent may do now. A person can restore powers that the agent has lowered.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{CliError, Exit, Global, Out, tree};
 
-/// See what the agent may, and give back what it has lowered.
+/// See what the agent may do, and restore what it has lowered.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim powers show\n  maxim powers restore")]
 pub struct PowersArgs {
@@ -15,10 +15,10 @@ pub struct PowersArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Mode, autonomy, the web and the working folder, tools that are off, and by which names tools were asked for
+    /// Mode, autonomy, the web and the working folder, tools that are off, and the names by which tools were asked for
     #[command(after_help = "Example:\n  maxim powers show --json")]
     Show,
-    /// Back to what the configuration allows
+    /// Restore what the configuration allows
     #[command(after_help = "Example:\n  maxim powers restore")]
     Restore,
 }
@@ -40,7 +40,7 @@ fn shown(told: &Value, head: &str) -> String {
     let lowered = if lowered.is_empty() { "nothing".to_owned() } else { lowered.join("; ") };
     let names = &told["names"];
     let asked = format!(
-        "tools asked for by a model: {}; by another name that led to one: {}; by a name that is none: {}\n",
+        "tools asked for by a model: {}; by another name of a tool: {}; by an unknown name: {}\n",
         names["attempts"], names["redirected"], names["unknown"]
     );
     let off = match told["off"].as_object().is_none_or(serde_json::Map::is_empty) {

@@ -15,7 +15,7 @@ use crate::stopping::millis;
 #[command(after_help = "Example:\n  maxim reset")]
 pub struct ResetArgs {}
 
-/// Let motion, or a held loop, go on.
+/// Resume motion or a held loop.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim resume")]
 pub struct ResumeArgs {}
@@ -36,7 +36,7 @@ fn duration(text: &str) -> Result<Span, AmountError> {
     }
 }
 
-/// Put another goal in front; the present one is taken up again afterwards.
+/// Put another goal first; the present one is resumed afterwards.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim redirect \"go to the charger\"")]
 pub struct RedirectArgs {

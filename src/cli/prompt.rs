@@ -19,7 +19,7 @@ pub struct PromptArgs {
 
 #[derive(Subcommand, Debug)]
 enum Prompt {
-    /// The last prompt, with each section's tokens and whether it found room
+    /// The last prompt, with each section's tokens and whether it fitted in
     #[command(after_help = "Example:\n  maxim prompt show")]
     Show,
     /// Read model replies, one JSON object a line: {"id", "input"}
@@ -60,7 +60,7 @@ fn show(global: &Global, out: &Out) -> Result<Exit, CliError> {
 
 fn shown(prompt: &Value, out: &Out) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    // What others said is in it: it must not steer the terminal.
+    // It contains words of other people, which must not steer the terminal.
     let plain = |value: &Value| word(value).lines().map(printable).collect::<Vec<_>>().join("\n");
     let mut table = Table::new(&["section", "tier", "fate", "tokens"]);
     for section in prompt["sections"].as_array().into_iter().flatten() {

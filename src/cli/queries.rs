@@ -8,19 +8,19 @@ use super::batch::BatchInput;
 use super::{CliError, Client, Exit};
 use crate::http::{ASSOCIATED, Field, PREDICT, RECALL, SIMILAR};
 
-/// What is asked, line by line.
+/// One kind of question, asked line by line.
 pub struct Door {
-    /// Under /v1/memory.
+    /// The path under /v1/memory.
     path: &'static str,
-    /// What a line may hold beside its id: the parameters of the path.
+    /// Fields that a line may have beside its id: the parameters of the path.
     fields: &'static [Field],
     /// Other names for fields.
     aliases: &'static [(&'static str, &'static str)],
-    /// The answer as a line's members.
+    /// Turns an answer into the members of a line.
     told: fn(&Value) -> Value,
 }
 
-/// Where a recall's words are circumstances.
+/// Aliases for questions whose words describe circumstances.
 const WORDS: &[(&str, &str)] = &[("query", "context"), ("keyword", "context"), ("tool", "tool_name")];
 
 /// The results alone.
@@ -43,15 +43,15 @@ pub const ASSOCIATIONS: Door = Door {
 pub const PREDICTIONS: Door =
     Door { path: "predict", fields: PREDICT, aliases: WORDS, told: |answer| json!({ "results": [answer] }) };
 
-/// Filters of `memory recall` that choose among what was: nothing that is still to be done has them.
+/// Filters of `memory recall` for past outcomes. A prediction has none yet.
 const OF_THE_PAST: [&str; 3] = ["success", "time_after", "time_before"];
 
-/// Answers each line of a file: `{"id", "query" or filters, "limit"}` with `{"id", "results", "elapsed_us"}`, and lines
-/// of a benchmark, `{"qid", "question" or "query", …}`, with `{"qid", "ranked": [ids], "elapsed_us"}`; what else these
-/// carry (answers, categories) is not looked at. `limit` holds for lines without one.
+/// Answers each line of a file: `{"id", "query" or filters, "limit"}` with `{"id", "results", "elapsed_us"}`. Lines of
+/// a benchmark, `{"qid", "question" or "query", …}`, get `{"qid", "ranked": [ids], "elapsed_us"}`; their other members
+/// (answers, categories) are ignored. `limit` applies to lines without their own.
 ///
 /// # Errors
-/// The file can't be read, or nobody answers. A malformed line is exit 2 at the end, and the others are answered.
+/// The file can't be read, or no brain answers. A malformed line is exit 2 at the end, and the others are answered.
 pub fn answer(door: &Door, client: &Client, file: &Path, limit: Option<u32>) -> Result<Exit, CliError> {
     let input = BatchInput { file: (file.as_os_str() != "-").then(|| file.to_owned()) };
     let mut broken = None;
@@ -121,8 +121,8 @@ impl Door {
             let known: Vec<&str> = self.fields.iter().map(|field| field.name).collect();
             if self.path == PREDICTIONS.path && OF_THE_PAST.contains(&unknown.as_str()) {
                 return Err(format!(
-                    "{unknown:?} says how or when something went, which a prediction is to say; leave it out, or ask \
-                     `maxim memory recall --queries` for episodes that it holds for"
+                    "{unknown:?} is about past outcomes, and a prediction has none yet; leave it out, or use `maxim \
+                    memory recall --queries`"
                 ));
             }
             return Err(format!("unknown field {unknown:?}; expected one of {}", known.join(", ")));

@@ -46,7 +46,7 @@ pub struct RecallArgs {
     /// Follow associations as well
     #[arg(long)]
     expand: bool,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
 }
@@ -69,7 +69,7 @@ pub struct TemporalArgs {
     /// Months, 1 to 12
     #[arg(long, value_name = "MONTH,…", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=12))]
     month: Vec<u8>,
-    /// The episodes at the times most like now
+    /// The episodes at times most similar to now
     #[arg(long, conflicts_with_all = ["hour", "day", "week", "month", "sole"])]
     like_now: bool,
     /// Only from this time on, such as 2026-01-05T09:00:00Z; a date such as 2026-01-05 is the start of that day
@@ -78,13 +78,13 @@ pub struct TemporalArgs {
     /// Only up to this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
-    /// Only episodes that alone stand for an hour, a day, a week or a month
+    /// Only episodes that are the only one in a bin of hour, day, week or month
     #[arg(long)]
     sole: bool,
     /// Look for what recurs
     #[arg(long)]
     discover_rhythms: bool,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
 }
@@ -159,7 +159,7 @@ impl TemporalArgs {
         let answer = Client::of_memory(global, false)?.ask(&["v1", "memory", "temporal"], &given)?;
         out.answer(&answer, || {
             let none = self.discover_rhythms && answer["rhythms"].as_array().is_none_or(Vec::is_empty);
-            let none = if none { "rhythms: none that chance doesn't explain\n" } else { "" };
+            let none = if none { "rhythms: none beyond chance\n" } else { "" };
             told::described(&answer) + none
         })?;
         Ok(Exit::Ok)

@@ -106,7 +106,7 @@ fn every_command_that_the_documents_show_is_valid() {
     let mut shown = 0;
     for (file, piece) in code() {
         let piece = piece.trim_start_matches("$ ").trim_start_matches("target/release/");
-        // What is left out, and what stands for any command, can't be read.
+        // Shortened commands, and placeholders for any command, can't be parsed.
         let is_command = piece.starts_with("maxim ") && !piece.contains(['…', '|', ':']) && !piece.contains("COMMAND");
         let line = piece.split(" > ").next().unwrap_or(piece);
         if !is_command || file.ends_with("/commands.md") {

@@ -16,21 +16,21 @@ use crate::recorder::{Divergence, RecorderError, Recording, ReplayReport, Window
     after_help = "Examples:\n  maxim replay /var/lib/maxim/recordings/20260105T090000Z-0001.mcap\n  maxim replay --from 2026-01-05T09:00:00Z --to 2026-01-05T09:05:00Z\n  maxim replay --from 0192f3c4-5d6e-7f80-9abc-def012345678\n\nExit codes: 0 all equal, 1 something diverged or is damaged, 2 a file can't be read or not replayed whole."
 )]
 pub struct ReplayArgs {
-    /// The recording, an .mcap file [default: those of the data folder that hold something of the window]
+    /// The recording, an .mcap file [default: the recordings in the data folder that overlap the window]
     #[arg(required_unless_present_any = ["from", "to"])]
     file: Option<PathBuf>,
-    /// Compare from here on: a time such as 2026-01-05T09:00:00Z, or a percept's or another message's id, which alone
-    /// stands for its whole turn
+    /// Compare from here on: a time such as 2026-01-05T09:00:00Z, or the id of a percept or of another message; an id
+    /// without --to means its whole turn
     #[arg(long, value_name = "TIME|ID", value_parser = bound)]
     from: Option<Bound>,
-    /// Compare up to here: a time, or an id, which stands for the end of its turn
+    /// Compare up to here: a time, or an id, which means the end of its turn
     #[arg(long, value_name = "TIME|ID", value_parser = bound)]
     to: Option<Bound>,
 }
 
-/// What to do about a damaged recording.
+/// The fix for a damaged recording.
 const WHOLE_COPY: &str =
-    "put back a whole copy of it, or go on with the recording after it: each begins with states of its own";
+    "restore an intact copy of it, or continue with the next recording: each begins with its own states";
 
 /// An end of the window.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl ReplayArgs {
                 CliError::new(Exit::Usage, error.to_string(), fix)
             };
             let recording = Recording::read(file).map_err(unusable)?;
-            // A file beside the one that holds the turn is no part of the window.
+            // A file that doesn't hold the turn is outside the window.
             let Some(window) = self.window(&recording) else { continue };
             found = true;
             let report = recording.replay_core(&window).map_err(unusable)?;
@@ -82,7 +82,7 @@ impl ReplayArgs {
         if !found {
             return Err(CliError::new(
                 Exit::Usage,
-                "no recording holds anything of that",
+                "no recording holds anything of this window",
                 "see the folder of recordings",
             ));
         }
@@ -104,7 +104,7 @@ impl ReplayArgs {
         Ok(files)
     }
 
-    /// The window in the times of a recording; nothing when it lacks a message that was named.
+    /// The window in the times of a recording; `None` if it lacks a message that was named.
     fn window(&self, recording: &Recording) -> Option<Window> {
         let turn = |bound: Option<Bound>| match bound {
             Some(Bound::Message(id)) => recording.turn_of(id).map(Some),
@@ -127,20 +127,20 @@ fn text(report: &ReplayReport, file: &Path, paint: Paint) -> String {
         elapsed.as_secs_f64(),
     )];
     if *contained > 0 {
-        lines.push(format!("{contained} more inputs are in the states that the file begins with"));
+        lines.push(format!("{contained} more inputs are already part of the states at the start of the file"));
     }
     if report.outside > 0 {
-        lines.push(format!("{} inputs lie outside of what was asked for", report.outside));
+        lines.push(format!("{} inputs lie outside the window", report.outside));
     }
     let name = file.display();
     match (&report.damage, &report.cut) {
         (Some(damage), Some(_)) => lines
-            .push(paint.poor(&format!("{name} is damaged {damage}; what stands before was replayed; {WHOLE_COPY}"))),
+            .push(paint.poor(&format!("{name} is damaged {damage}; the part before it was replayed; {WHOLE_COPY}"))),
         (Some(damage), None) => {
             lines.push(paint.poor(&format!("{name} is damaged {damage}; all its inputs are whole, and were replayed")))
         }
         (None, Some(cut)) => {
-            lines.push(paint.poor(&format!("the file ends early: {cut}; what stands before was replayed")));
+            lines.push(paint.poor(&format!("the file ends early: {cut}; the part before it was replayed")));
         }
         (None, None) => {}
     }

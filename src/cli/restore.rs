@@ -1,4 +1,4 @@
-//! `maxim memory restore` and `convert`: what is done to a store that nobody holds.
+//! `maxim memory restore` and `convert`: operations on a store that no process holds.
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ use crate::recorder::{Retaken, Window, recordings, retake};
 pub(super) struct RestoreArgs {
     /// The number of a backup in the data folder, or a folder [default: list them]
     from: Option<String>,
-    /// Take in again what the recordings in the data folder hold since the backup
+    /// Also import what the recordings in the data folder hold since the backup
     #[arg(long, requires = "from")]
     recordings: bool,
-    /// The same up to a time such as 2026-01-05T09:00:00Z
+    /// The same, but only up to a time such as 2026-01-05T09:00:00Z
     #[arg(long, value_name = "TIME", requires = "from")]
     until: Option<Timestamp>,
 }
@@ -51,7 +51,7 @@ impl RestoreArgs {
         }
         let report = StateStore::replace(&place, &folder.store(), &opening::options(&settings.store))
             .map_err(|error| opening::failed(&error))?;
-        // The latch is no part of a backup, and beside a used store a missing one means stopped.
+        // The latch is not part of a backup. Beside a used store, a missing latch file means stopped.
         let is_stopped = !folder.latch().exists();
         let mut answer = json!({
             "restored_from": place, "made": made, "bytes": report.bytes, "set_aside": report.set_aside,
@@ -60,7 +60,7 @@ impl RestoreArgs {
         let made = made.map_or_else(String::new, |made| format!(", made {made:.0}"));
         let mut lines = vec![format!("restored from {}{made}", place.display())];
         let aside = report.set_aside.as_ref();
-        lines.extend(aside.map(|aside| format!("what was there before lies, untouched, in {}", aside.display())));
+        lines.extend(aside.map(|aside| format!("the previous store is kept, unchanged, in {}", aside.display())));
         let mut exit = Exit::Ok;
         if self.recordings || self.until.is_some() {
             let taken = self.retake(&folder, &place, &settings)?;
@@ -92,14 +92,14 @@ impl RestoreArgs {
     }
 }
 
-/// What the store isn't told of unless that is asked for.
+/// A hint about recordings that are newer than the backup and were not imported.
 fn missing(folder: &DataFolder, place: &Path) -> Option<String> {
     let window = Window { from: StateStore::backup_made(place), to: None };
     let files = recordings(&folder.recordings(), &window).len();
     (files > 0).then(|| {
         format!(
-            "what came after the backup isn't in it; {files} recordings of that time are in {}: take them in by \
-             restoring once more with --recordings, or up to a moment with --until TIME",
+            "the backup holds nothing newer than itself, but {files} later recordings are in {}: to import them, \
+            restore again with --recordings, or with --until TIME up to that time",
             folder.recordings().display()
         )
     })

@@ -42,7 +42,7 @@ impl RoomsArgs {
     }
 }
 
-/// Every agent has the same rooms, whatever it is set up by.
+/// Every agent has the same rooms, whatever its configuration.
 fn built_in() -> Result<Vec<Part>, CliError> {
     let bug = |error: &dyn std::fmt::Display| CliError::new(Exit::Bug, error.to_string(), "report it");
     let tools = core_registry().map_err(|error| bug(&error))?;

@@ -26,10 +26,10 @@ pub struct RunArgs {
     /// How much it decides alone: planning, supervised or autonomous
     #[arg(long)]
     autonomy: Option<String>,
-    /// Who moves the limbs: none, sim or reachy-mini
+    /// What moves the limbs: none, sim or reachy-mini
     #[arg(long)]
     body: Option<String>,
-    /// Where HTTP listens; port 0 takes a free one
+    /// Where HTTP listens; port 0 picks a free one
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
     /// Allow `maxim chaos` to break parts on purpose
@@ -53,7 +53,7 @@ impl RunArgs {
             crate::telemetry::init(&settings.telemetry, None)
                 .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
         }
-        // One of the environment stands before the file, which then isn't read.
+        // A token from the environment takes precedence. Then the file isn't read.
         let file = settings.http.token_file.as_deref().filter(|_| settings.http.token.is_none());
         match file.and_then(token::exposure) {
             Some(Exposure::Everybody(error)) => return Err(error),

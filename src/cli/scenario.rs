@@ -12,10 +12,10 @@ use crate::data_folder::write_private;
 use crate::sim::bench::Broken;
 use crate::sim::scenario::{Checked, Scenario, check, junit, live};
 
-/// Live through scenario files, and check what was expected
+/// Run agents through scenario files, and check the expectations
 ///
-/// Each is lived by a whole agent without a model, in virtual time, from the first day on; its tools work in a folder of
-/// its own. Exits with 0 when all expectations hold, with 1 when one doesn't, and with 2 for a file that is no scenario.
+/// A whole agent without a model lives each scenario in virtual time, from its first day on. Its tools work in a folder
+/// of their own. The exit code is 0 when all expectations hold, 1 when one doesn't, and 2 for an invalid scenario file.
 #[derive(Args, Debug)]
 #[command(after_help = "Example, lamp.yaml:
   name: remembers where the lamp is
@@ -37,12 +37,12 @@ pub struct RunArgs {
     /// Scenario files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Where the results are put as JUnit XML
+    /// File for the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
 
-/// A scenario that was lived.
+/// The result of a scenario.
 struct Told {
     file: String,
     name: String,
@@ -52,7 +52,7 @@ struct Told {
 
 impl RunArgs {
     pub(super) fn run(self, out: &Out) -> Result<Exit, CliError> {
-        // All are read first: nothing is lived where one is wrong.
+        // All files are read first. If one is wrong, none is run.
         let (mut scenarios, mut faults) = (Vec::new(), Vec::new());
         for file in &self.files {
             match Scenario::read(file) {
@@ -78,7 +78,7 @@ impl RunArgs {
         if let Some(file) = &self.junit {
             let suites: Vec<_> = all.iter().map(|told| (told.name.clone(), told.checked.clone())).collect();
             write_private(file, junit(&suites).as_bytes()).map_err(|error| {
-                let found = format!("the results can't be put into {}: {error}", file.display());
+                let found = format!("the results can't be written to {}: {error}", file.display());
                 CliError::new(Exit::TryAgain, found, "name another file with --junit")
             })?;
         }

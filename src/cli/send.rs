@@ -21,7 +21,7 @@ pub struct SendArgs {
     /// Wait for the reply and print it
     #[arg(long)]
     wait: bool,
-    /// Wait at most so many seconds [default: 30]
+    /// Wait at most this many seconds [default: 30]
     #[arg(long, value_name = "S", value_parser = seconds)]
     timeout: Option<f64>,
 }
@@ -79,7 +79,7 @@ pub(super) fn shown(body: &Value) -> String {
     let reply = body["reply"].as_str().unwrap_or("(no reply)");
     // Line breaks belong to a reply; other control characters would steer the terminal.
     let mut text: String = reply.lines().map(|line| printable(line) + "\n").collect();
-    // What was said stands above.
+    // The spoken words are already shown above.
     let is_said = |action: &&Value| action["tool"] == "respond" && action["status"] == "done";
     for action in body["actions"].as_array().into_iter().flatten().filter(|action| !is_said(action)) {
         let name = action["tool"].as_str().or_else(|| action["tool_name"].as_str());

@@ -32,28 +32,28 @@ enum Sim {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim sim bench --episodes 100000 --json\n  maxim sim bench --agents 1000")]
 struct BenchArgs {
-    /// Episodes that it remembers beforehand
+    /// Episodes that it remembers at the start
     #[arg(long, default_value_t = 0)]
     episodes: usize,
     /// Percepts handed in at once
     #[arg(long, default_value_t = 10_000)]
     burst: usize,
-    /// Stops, idle and as many behind the percepts; each is on disk before the next
+    /// Stops while idle, and as many again behind the percepts; each is on disk before the next
     #[arg(long, default_value_t = 200)]
     stops: usize,
     /// Where the agent's folder is made [default: the current folder]
     #[arg(long, value_name = "DIR")]
     at: Option<PathBuf>,
-    /// So many agents in one process instead, in virtual time, with a store in memory
+    /// Measure this many agents in one process instead, in virtual time, with a store in memory
     #[arg(long, value_name = "N", conflicts_with_all = ["episodes", "burst", "stops"])]
     agents: Option<NonZeroUsize>,
-    /// Of those, so many are awake at once; the others have left memory
+    /// How many of them are awake at once; the others are unloaded from memory
     #[arg(long, value_name = "N", default_value = "1000", requires = "agents")]
     awake: NonZeroUsize,
-    /// On so many threads [default: the processors]
+    /// Number of threads [default: the number of processors]
     #[arg(long, value_name = "N", requires = "agents")]
     threads: Option<NonZeroUsize>,
-    /// Their store lies on the disk
+    /// Keep their store on disk
     #[arg(long, requires = "agents")]
     on_disk: bool,
     #[arg(long, default_value_t = 7)]
@@ -75,13 +75,13 @@ pub(super) fn threads(given: Option<NonZeroUsize>) -> NonZeroUsize {
     given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
-/// A folder of this process alone, which goes with the value.
+/// A folder of this process alone. Dropping the value removes it.
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
     pub(super) fn new() -> Result<Self, CliError> {
         let path = std::env::temp_dir().join(format!("maxim-sim-{}", uuid::Uuid::now_v7()));
-        // One that is there already isn't ours.
+        // A folder that exists already isn't ours.
         DirBuilder::new().mode(0o700).create(&path).map_err(|error| {
             let found = format!("the folder {} can't be made: {error}", path.display());
             CliError::new(Exit::TryAgain, found, "set TMPDIR to a folder in which you may write")
@@ -116,7 +116,7 @@ impl BenchArgs {
         };
         let _ = fs::remove_dir_all(&folder);
         let figures = figures.map_err(|error| {
-            CliError::new(Exit::TryAgain, format!("the bench broke: {error}"), "give --at DIR on a disk with room")
+            CliError::new(Exit::TryAgain, format!("the bench failed: {error}"), "give --at DIR on a disk with room")
         })?;
         out.answer(&figures, || tree(&figures, 0))?;
         Ok(Exit::Ok)

@@ -1,4 +1,4 @@
-//! `maxim memory similar`: which memories are like something.
+//! `maxim memory similar`: which memories are similar to something.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::table::{Cell, Table};
 use super::{CliError, Client, Exit, Global, Out, queries};
 
-/// Find what is most like a memory, circumstances in words, or uses of a tool.
+/// Find what is most similar to a memory, to circumstances in words, or to uses of a tool.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  maxim memory similar \"the arm lost its grip\"\n  maxim memory similar --id 0198c7a2-... --limit 3\n  maxim memory similar --tool move --after 2026-01-05 --json\n  maxim memory similar --queries cues.jsonl"
@@ -19,13 +19,13 @@ pub struct SimilarArgs {
     /// Answer many questions, one JSON object a line; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["context", "id", "tool", "goal", "object", "person", "layer", "after", "before"])]
     queries: Option<PathBuf>,
-    /// Like this memory, by its id
+    /// Similar to this memory, by its id
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// Like uses of this tool
+    /// Similar to uses of this tool
     #[arg(long)]
     tool: Option<String>,
-    /// With a goal like this
+    /// With a similar goal
     #[arg(long)]
     goal: Option<String>,
     /// With this object
@@ -43,7 +43,7 @@ pub struct SimilarArgs {
     /// Only up to this time; a date is the start of that day
     #[arg(long, value_name = "TIME")]
     before: Option<String>,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
 }
@@ -70,7 +70,7 @@ impl SimilarArgs {
         if out.json {
             results.iter().try_for_each(|line| out.say(&line.to_string()))?;
         } else if results.is_empty() {
-            out.say("nothing alike found")?;
+            out.say("nothing similar found")?;
         } else {
             out.say(&shown(&results, out))?;
         }

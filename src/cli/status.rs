@@ -58,12 +58,12 @@ fn head(status: &Value, paint: Paint) -> String {
     let dead = if dead.is_empty() {
         String::new()
     } else {
-        let text = format!("no stop comes in by {} any more; end it and start it anew", dead.join(" and "));
+        let text = format!("stops by {} no longer arrive; restart the daemon", dead.join(" and "));
         format!("\n{}", paint.bad(&text))
     };
     let hold = hold_in_words(&status["hold"]).map(|hold| format!("\n{}", paint.poor(&hold))).unwrap_or_default();
     let ending = if status["draining"] == true {
-        "\nit is ending: what runs may go on for a while, nothing new is taken"
+        "\nshutting down: running work may go on for a while, nothing new is accepted"
     } else {
         ""
     };
@@ -103,8 +103,7 @@ pub(super) fn regions(status: &Value, paint: Paint) -> String {
     let mut text = table.show(paint);
     for region in status["regions"].as_array().into_iter().flatten() {
         if let (Some(name), Some(room)) = (region["name"].as_str(), region["waits_for"].as_str()) {
-            let line =
-                format!("{name} waits for {room}, for which many messages wait; what comes in meanwhile is kept");
+            let line = format!("{name} waits for {room}, which has a backlog; new messages are kept meanwhile");
             text.push_str(&format!("{}\n", paint.poor(&line)));
         }
     }

@@ -15,8 +15,8 @@ use crate::stopping::millis;
 
 /// Stop at once: cancel the goal, freeze the body, kill what runs, refuse every later effect.
 ///
-/// Goes by socket, signal and file at the same time; the first that is answered counts. The stop stays latched over
-/// restarts until a person says `maxim reset`.
+/// Uses socket, signal and file at the same time; the first confirmation counts. The stop stays latched, also across
+/// restarts, until a person runs `maxim reset`.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  maxim stop \"the arm hit the table\"")]
 pub struct StopArgs {
@@ -30,7 +30,7 @@ pub struct StopArgs {
 
 impl StopArgs {
     pub(super) fn run(self, global: &Global, out: &Out) -> Result<Exit, CliError> {
-        // A line on a socket and in a file: one line it is.
+        // A socket and a file carry one line, so the reason must be one line.
         let reason = super::table::printable(&self.reason);
         let patience = Duration::from_secs_f64(self.timeout);
         let answer = if global.url.is_some() {
@@ -52,7 +52,7 @@ impl StopArgs {
 /// Where a daemon listens by default.
 const DEFAULT_PORT: u16 = 7717;
 
-/// A stop must not fail for a typing error in a configuration file: then the default folder serves.
+/// A stop must not fail because of an error in a configuration file. Then the default folder is used.
 fn folder(global: &Global) -> Result<DataFolder, CliError> {
     match global.data_folder() {
         Ok(folder) => Ok(folder),
@@ -71,7 +71,7 @@ fn stop_here(global: &Global, folder: &DataFolder, reason: &str, patience: Durat
         Verdict::Nobody { request_left } => {
             let fix = match request_left {
                 true => format!(
-                    "nothing runs; the next start comes up stopped, since {} stays",
+                    "nothing runs; the next start will be stopped, because {} stays",
                     folder.stop_request().display()
                 ),
                 false => "nothing runs there; name the daemon with --data or --url".to_owned(),
@@ -80,7 +80,7 @@ fn stop_here(global: &Global, folder: &DataFolder, reason: &str, patience: Durat
         }
         Verdict::Denied => {
             let shown = folder.path().display();
-            let found = format!("NOT stopped: this user may not look into {shown}, and a daemon may run there");
+            let found = format!("NOT stopped: this user can't look into {shown}, and a daemon may run there");
             let listen = global.load(Vec::new()).ok().map(|loaded| loaded.settings.http.listen);
             let port = listen.map_or(DEFAULT_PORT, |listen| listen.port());
             let fix = format!(
@@ -112,7 +112,7 @@ fn shown(answer: &Value) -> String {
     };
     let via = answer["via"].as_str().unwrap_or("?");
     format!(
-        "{state} in {} (by {via}{durable}; there and back {})\nclear it with `maxim reset`",
+        "{state} in {} (by {via}{durable}; round trip {})\nclear it with `maxim reset`",
         millis(latency_us),
         millis(round_trip_us)
     )

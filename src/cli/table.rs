@@ -88,7 +88,7 @@ impl Table {
         let widths: Vec<usize> = (0..columns)
             .map(|column| self.rows.iter().filter_map(|row| row.get(column)).map(Cell::width).max().unwrap_or(0))
             .collect();
-        // A head stands over its numbers.
+        // The heading of a column is above its numbers.
         let numbers: Vec<bool> = (0..columns)
             .map(|column| self.rows.last().and_then(|row| row.get(column)).is_some_and(|c| c.is_number))
             .collect();

@@ -10,8 +10,8 @@ use super::{CliError, Exit, Global, Out};
 use crate::data_folder::{DaemonNote, TokenKind};
 use crate::token;
 
-/// Print the token of the HTTP door, for scripts and for chat clients. Whoever has it is the owner: it stops, resets,
-/// answers what is asked, and reads all that is remembered.
+/// Print the token of the HTTP door, for scripts and for chat clients. Its holder has all rights of the owner: to stop,
+/// to reset, to answer the gate's questions, and to read the whole memory.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  maxim token\n\nFor clients of language models: OPENAI_BASE_URL=http://127.0.0.1:7717/v1 OPENAI_API_KEY=$(maxim token).\nFor curl: curl -H \"Authorization: Bearer $(maxim token)\" http://127.0.0.1:7717/v1/status"
@@ -25,7 +25,7 @@ impl TokenArgs {
         let asks_for = DaemonNote::read(&folder).ok().flatten().and_then(|note| note.asks_for);
         if asks_for == Some(TokenKind::Nothing) || settings.http.open {
             let found = "http.open = true: the daemon asks nobody for a token";
-            return Err(CliError::new(Exit::NotHeld, found, "leave it out, or take http.open away"));
+            return Err(CliError::new(Exit::NotHeld, found, "use no token, or remove http.open"));
         }
         let configured = settings.http.bearer()?.filter(|_| asks_for != Some(TokenKind::Own));
         let path = folder.token();
@@ -33,7 +33,7 @@ impl TokenArgs {
         let (secret, from) = match configured {
             Some(secret) => (secret, "the configuration".to_owned()),
             None if asks_for == Some(TokenKind::Configured) => {
-                let found = "the daemon was started with a token that this command isn't given";
+                let found = "the daemon was started with a token that this command doesn't have";
                 let fix = "set the same with MAXIM__HTTP__TOKEN or http.token_file";
                 return Err(CliError::new(Exit::BadConfig, found, fix));
             }
@@ -48,7 +48,7 @@ impl TokenArgs {
                     ));
                 }
                 Err(error) if error.kind() == ErrorKind::InvalidData => {
-                    let found = format!("the token in {shown} doesn't serve: {error}");
+                    let found = format!("the token in {shown} is unusable: {error}");
                     return Err(CliError::new(Exit::BadConfig, found, ANEW));
                 }
                 Err(error) => {

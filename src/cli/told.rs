@@ -1,4 +1,4 @@
-//! What memory answers, in words and units for people. Programs ask with `--json`.
+//! The answers of memory, in words and units for people. Programs use `--json`.
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ fn ids<'a>(values: impl Iterator<Item = &'a Value>) -> impl Iterator<Item = Stri
 pub fn predicted(answer: &Value) -> String {
     let tool = printable(text(answer, "tool_name"));
     if answer["known"] != true {
-        return format!("nothing is known of {tool} or of what is like it\n");
+        return format!("nothing is known of {tool} or of similar tools\n");
     }
     let worth = match text(answer, "valence") {
         "positive" => "goes well",
@@ -65,7 +65,7 @@ pub fn predicted(answer: &Value) -> String {
         + &line("episodes", ids(items(answer, "episodes")))
 }
 
-/// A time, and what is at such times.
+/// A time, and what usually happens then.
 pub fn described(answer: &Value) -> String {
     let now = &answer["now"];
     let day = DAYS.get(count(now, "day") as usize).unwrap_or(&"-");
@@ -87,7 +87,7 @@ pub fn described(answer: &Value) -> String {
         let (events, chance) = (count(one, "events"), number(one, "expected"));
         format!("{} at {bins}: {}, {chance:.1} by chance", text(one, "kind"), some(events, "time"))
     };
-    // Rhythms are looked for in what is known of late.
+    // Rhythms are searched in recent events only.
     let since = answer["rhythm_since"].as_str();
     let sought = since.map(|since| format!("{} events since {since}", count(answer, "rhythm_events")));
     let clocks = &answer["clocks"];
@@ -123,9 +123,10 @@ pub fn slept(report: &Value) -> String {
     let of = |name: &str| count(report, name);
     let knowledge = &report["knowledge"];
     format!(
-        "slept, because: {}\nepisodes: {} scored, {} kept as they were, {} made small, {} let go, {} let go for the disk budget\n\
+        "slept, because: {}\nepisodes: {} scored, {} kept as they were, {} compressed, {} removed, {} removed for the \
+        disk budget\n\
          episodes take: {} bytes before, {} bytes after\nconcepts: {} made, {} reinforced\n\
-         knowledge: {} looked at, {} made small, {} let go\n",
+         knowledge: {} looked at, {} compressed, {} removed\n",
         text(report, "why").replace('_', " "),
         of("scored"),
         of("kept"),
@@ -148,7 +149,7 @@ pub fn ingested(report: &Value) -> String {
     match report["error"].as_str() {
         Some(error) => format!("{document}: {}\n", printable(error)),
         None => {
-            // Said where there is something to say: most documents are read once.
+            // Only mentioned if it is not 0: most documents are read once.
             let of = |name: &str, what: &str| match count(report, name) {
                 0 => String::new(),
                 count => format!(", {count} {what}"),
@@ -182,7 +183,7 @@ mod tests {
              outcomes: success 0.90; failure 0.10\nafter: 1.5 s, mostly 0.5 to 2.2 s\nlinks: move -> success\n"
         );
         let unknown = json!({"tool_name": "move", "known": false, "value": 0.5});
-        assert_eq!(predicted(&unknown), "nothing is known of move or of what is like it\n");
+        assert_eq!(predicted(&unknown), "nothing is known of move or of similar tools\n");
     }
 
     #[test]

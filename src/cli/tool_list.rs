@@ -73,7 +73,7 @@ fn page(tool: &Value) -> String {
     said.fold(page, |page, said| page + &format!("said as: {}\n", printable(said)))
 }
 
-/// The servers, with what should be known of each.
+/// The tool servers, with a note for each.
 pub(super) fn servers(servers: &Value, paint: Paint) -> String {
     let mut table = Table::new(&["tool server", "state", "tools", "restarts", "note"]);
     let all = servers.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -95,7 +95,7 @@ pub(super) fn servers(servers: &Value, paint: Paint) -> String {
     format!("\n{}", table.show(paint))
 }
 
-/// Why it isn't up, what waits for the next start, and how many of its tools are left out.
+/// Why it isn't up, how many changes wait for the next start, and how many tools are left out.
 pub(super) fn note(server: &Value) -> String {
     let mut notes: Vec<String> = server["why"].as_str().map(str::to_owned).into_iter().collect();
     let count = |name: &str| server[name].as_array().map_or(0, Vec::len);
@@ -140,7 +140,7 @@ pub(super) fn refresh(global: &Global, out: &Out, only: Option<&str>) -> Result<
         own_ports: containment.own_ports(ports(&settings, &folder), &settings.tools),
         ..SandboxPolicy::default()
     };
-    // A person asks, and no effect follows; a stop of the daemon's brain doesn't concern it.
+    // A person asks, and nothing is acted on: the daemon's stop doesn't apply.
     let asked = servers.refresh(only, &StopLatch::in_memory(), &sandbox);
     let is_well = asked.iter().all(|(_, found)| found.is_ok());
     let document: Vec<Value> = asked

@@ -30,7 +30,7 @@ enum Tools {
     /// All tools of the running agent, and the tool servers behind them
     #[command(after_help = "Example:\n  maxim tools list")]
     List,
-    /// What one tool does, what it takes, and how it is asked for
+    /// Show what a tool does, its parameters, and how to ask for it
     #[command(after_help = "Example:\n  maxim tools show edit_file")]
     Show {
         /// Its name
@@ -68,7 +68,7 @@ struct Question {
     q: String,
 }
 
-/// One right tool may stand without its list.
+/// A single right tool may be given without a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Gold {
@@ -115,7 +115,7 @@ impl ToolsArgs {
     }
 }
 
-/// A file of JSON lines, whole; a line that is none is told with its number.
+/// Reads a whole file of JSON lines. A malformed line is reported with its number.
 fn rows<T: DeserializeOwned>(file: &Path) -> Result<Vec<T>, CliError> {
     let wrong = |why: String| {
         let fix = "give one JSON object a line; see maxim tools rank --help";

@@ -13,10 +13,10 @@ use super::table::printable;
 use super::{CliError, Exit, Global, Out};
 use crate::recorder::{RecorderError, Recording, Window, Without, recordings};
 
-/// How often a recording is looked for, and how long is waited between.
+/// How often a recording is looked for, and the pause between two tries.
 const TRIES: usize = 4;
 const PAUSE: Duration = Duration::from_millis(700);
-/// Lines of what a step rests on that are shown; `--json` has all.
+/// Evidence lines shown per step, at most; `--json` has all.
 const SHOWN: usize = 8;
 
 /// Explain an action: from what was perceived to what was learned.
@@ -28,7 +28,7 @@ pub struct WhyArgs {
     /// The action's id, or last
     #[arg(default_value = "last")]
     id: String,
-    /// What would have been without it, by living the recorded turn again; nothing is done
+    /// Live the recorded turn again without this, and show the difference; no action is done
     #[arg(long, value_name = "WHAT")]
     without: Option<Without>,
 }
@@ -53,7 +53,7 @@ fn imagine(record: &Value, without: Without, global: &Global, out: &Out) -> Resu
         .map_err(|error| CliError::new(Exit::NotHeld, format!("the turn has no id: {error}"), "see `maxim why`"))?;
     let folder = global.data_folder()?.recordings();
     let recording = (0..TRIES).find_map(|tried| {
-        // The newest is written about once a second.
+        // The newest recording is written about once a second.
         std::thread::sleep(if tried == 0 { Duration::ZERO } else { PAUSE });
         let files = recordings(&folder, &Window::default()).into_iter().rev();
         let mut found = files.filter_map(|file| Recording::read(&file).ok());
@@ -64,7 +64,7 @@ fn imagine(record: &Value, without: Without, global: &Global, out: &Out) -> Resu
         CliError::new(Exit::NotHeld, missing, "turns are recorded while recorder.enabled is true, and kept for a time")
     })?;
     let tools = recording.tools().map_err(unusable)?;
-    // Whether imagining is worth anything is seen by imagining what was.
+    // Living the unchanged turn again first shows how far the imagined turn can be trusted.
     let was = recording.what_if(turn, Without::Nothing, &tools).map_err(unusable)?;
     let would = recording.what_if(turn, without, &tools).map_err(unusable)?;
     let what = without.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
@@ -85,7 +85,7 @@ fn imagined(document: &Value, what: &str) -> String {
     let (was, would) = (&document["was"], &document["would_be"]);
     let mut said = format!("as it was:\n{}\nwithout {what}:\n{}", outcome(was), outcome(would));
     if document["faithful"] != true {
-        said += "\nlived again with nothing left out it came out otherwise too: this says little\n";
+        said += "\nlived again with nothing left out, the turn came out differently too: this comparison says little\n";
     }
     if document["unknown_prompts"].as_u64().unwrap_or(0) > 0 {
         said += "\nthe model would have been asked something else; what it would have said isn't known, so habit answered\n";
@@ -93,7 +93,7 @@ fn imagined(document: &Value, what: &str) -> String {
     format!("{said}\nhow it would have been:\n{}", told(&would["why"]))
 }
 
-/// The same words, but for the ids in them and what they are called for short: what is lived again has new ones.
+/// Compares the words without ids and short codes: a turn that is lived again has new ones.
 fn is_same(one: &Value, other: &Value) -> bool {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
     let plain = |value: &Value| -> Vec<String> {
@@ -118,7 +118,7 @@ fn outcome(turn: &Value) -> String {
     said
 }
 
-/// The steps in order, each with its time since the percept, who took it, and what it rests on below it.
+/// The steps in order, each with its time since the percept, the room that took it, and its evidence below.
 fn told(record: &Value) -> String {
     let (steps, perceived) = (record["steps"].as_array().map_or(&[][..], Vec::as_slice), &record["perceived"]);
     let began = steps.first().and_then(when);
@@ -140,7 +140,7 @@ fn told(record: &Value) -> String {
     said
 }
 
-/// What a step rests on, as the daemon words it.
+/// The evidence of a step, in the daemon's words.
 fn rests_on(step: &Value) -> String {
     let all = step["rests_on"].as_array().map_or(&[][..], Vec::as_slice);
     let line = |words: &Value| format!("{:>35}{}\n", "", word(words));

@@ -21,7 +21,7 @@ pub struct WorkingArgs {
     /// The most salient first, instead of the newest last
     #[arg(long)]
     salient: bool,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=64))]
     limit: u32,
 }

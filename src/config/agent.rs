@@ -35,7 +35,7 @@ section! {
 }
 
 impl Agent {
-    /// The zone by name. A name that the machine doesn't know was refused when the configuration was read.
+    /// The zone by name. Unknown names were refused when the configuration was read.
     pub fn zone(&self) -> TimeZone {
         match self.timezone.as_str() {
             "system" => TimeZone::system(),

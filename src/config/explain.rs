@@ -1,4 +1,4 @@
-//! What can be said about one key, and all effective values as a file.
+//! The explanation of one key, and all effective values as a file.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub struct Explanation {
     pub key: String,
     /// Null when it is not set; a secret is only said to be set.
     pub value: serde_json::Value,
-    /// The value as a file would have it.
+    /// The value as a file would show it.
     #[serde(skip)]
     pub shown: String,
     pub layer: String,
@@ -34,10 +34,10 @@ pub fn find(key: &str) -> Option<Field> {
     fields().find(|field| field.section == section && field.name == name).cloned()
 }
 
-/// A likeness below this is no help to anyone.
+/// Below this likeness a suggestion doesn't help.
 const ALIKE: f64 = 0.75;
 
-/// The known key that is most like `key`, whether the section or the name is what went wrong; none when nothing is.
+/// The known key that is most like `key`, whether its section or its name is wrong; `None` if none is like it.
 pub fn nearest(key: &str) -> Option<Field> {
     if let Some((server, name)) = key.strip_prefix("mcp.").and_then(|rest| rest.split_once('.')) {
         let likeness = |field: &Field| strsim::jaro_winkler(name, field.name);
@@ -45,13 +45,13 @@ pub fn nearest(key: &str) -> Option<Field> {
         return best.filter(|field| likeness(field) >= ALIKE);
     }
     let likeness = |field: &Field| match key.rsplit_once('.') {
-        // The section alone must not make two keys alike.
+        // A common section alone must not make two keys alike.
         Some((section, name)) => {
             0.2 * strsim::jaro_winkler(section, &field.section) + 0.8 * strsim::jaro_winkler(name, field.name)
         }
         None => strsim::jaro_winkler(key, &field.section).max(strsim::jaro_winkler(key, field.name)),
     };
-    // The first of equals, so that the order of the sample file decides.
+    // Of equals the first wins, so that the order of the sample file decides.
     let best = fields().fold(None, |best: Option<(f64, &Field)>, field| match best {
         Some((score, _)) if score >= likeness(field) => best,
         _ => Some((likeness(field), field)),

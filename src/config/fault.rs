@@ -1,14 +1,14 @@
-//! All that is wrong with a configuration.
+//! All faults of a configuration.
 
 use std::fmt;
 
 use super::Fault;
 
-/// All that is wrong, so that it can be put right in one go. Never empty.
+/// All faults, so that they can be corrected at once. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
     pub faults: Vec<Fault>,
-    /// Nothing is wrong but values of the command line.
+    /// True if only values of the command line are wrong.
     pub by_flags: bool,
 }
 

@@ -1,10 +1,10 @@
-//! What tests of several sections share.
+//! Shared by the tests of several sections.
 
 use std::fs;
 
 use super::{ConfigError, Loaded, Places, load};
 
-/// What this file and these variables come to.
+/// The result of this file and these variables.
 pub fn loaded(toml: &str, variables: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("maxim.toml");

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use super::{ByteCount, Fault, Secret, Shape, Span, secret};
 use maxim_config::section;
 
-/// The shortest token, in bytes: 128 bits where each byte is chance.
+/// The shortest token, in bytes: 128 bits if each byte is random.
 const SHORTEST: usize = 16;
-/// The fewest different characters; fewer are a pattern that is guessed soon.
+/// The fewest different characters. A text with fewer is a pattern that is soon guessed.
 const VARIETY: usize = 5;
 
 section! {
@@ -34,7 +34,7 @@ section! {
     }
 }
 
-/// What makes a token one that is guessed, or one that no header carries.
+/// Why a token is easy to guess, or can't be sent in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeakToken {
     #[error("blank")]
@@ -43,14 +43,14 @@ pub enum WeakToken {
     Short,
     #[error("a repetition of fewer than {VARIETY} characters")]
     Repeated,
-    #[error("with a blank or a sign that no header carries")]
+    #[error("with a blank or a character that no header can carry")]
     Unprintable,
 }
 
-/// Whether a text serves as a token.
+/// Checks whether a text is usable as a token.
 ///
 /// # Errors
-/// It would be guessed, or can't be sent.
+/// It is easy to guess, or can't be sent.
 pub fn check_token(text: &str) -> Result<(), WeakToken> {
     if text.trim().is_empty() {
         return Err(WeakToken::Blank);
@@ -66,7 +66,7 @@ pub fn check_token(text: &str) -> Result<(), WeakToken> {
 }
 
 impl Http {
-    /// The bearer token that is set, read from its file if need be.
+    /// The configured bearer token, read from its file if necessary.
     ///
     /// # Errors
     /// The file can't be read or doesn't hold one line; the token is blank, short or can't be sent.
@@ -76,7 +76,7 @@ impl Http {
         check_token(secret.expose()).map_err(|why| {
             let key = if self.token.is_some() { "http.token" } else { "http.token_file" };
             let found = format!("the token of {key} is {why}");
-            let fix = "make one with `openssl rand -hex 32`, or leave it out: the daemon makes its own";
+            let fix = "make one with `openssl rand -hex 32`, or remove it: the daemon makes its own";
             Fault::new(key, found, fix)
         })?;
         Ok(Some(secret))

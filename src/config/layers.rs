@@ -1,4 +1,4 @@
-//! Merges the layers, and says what doesn't fit together.
+//! Merges the layers, and reports contradictions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub struct Loaded {
     pub(super) winners: BTreeMap<String, Winner>,
 }
 
-/// The value that won, and where it stands.
+/// The value that won, and its layer.
 #[derive(Clone, Debug)]
 pub(super) struct Winner {
     pub value: ValueKind,
@@ -91,20 +91,20 @@ fn winner(layers: &[Layer], field: &Field) -> Winner {
     let won = layers.iter().rev().find_map(|layer| layer.values.get(&field.key()));
     let layer = won.and_then(Value::origin).unwrap_or(BUILT_IN).to_owned();
     let value = match (&field.shape, won.map_or(ValueKind::Nil, |value| value.kind.clone())) {
-        // Only the settings hold a secret itself.
+        // Only the settings themselves hold a secret.
         (Shape::Secret, ValueKind::String(_)) => ValueKind::String("(set)".into()),
         (_, kind) => kind,
     };
     Winner { value, layer }
 }
 
-/// What no single value shows.
+/// Contradictions between values.
 fn contradictions(settings: &Settings) -> Vec<Fault> {
     let mut faults = unordered(settings);
     let Http { listen, token, token_file, open, .. } = &settings.http;
     if !listen.ip().is_loopback() && *open {
         let found = format!("http.open = true, and http.listen = \"{listen}\" is reachable from other machines");
-        faults.push(Fault::new("http.open", found, "take http.open away and set a token, or listen on 127.0.0.1"));
+        faults.push(Fault::new("http.open", found, "remove http.open and set a token, or listen on 127.0.0.1"));
     } else if !listen.ip().is_loopback() && token.is_none() && token_file.is_none() {
         let found = format!("http.listen = \"{listen}\" is reachable from other machines, but there is no token");
         faults.push(Fault::new(
@@ -124,7 +124,7 @@ fn contradictions(settings: &Settings) -> Vec<Fault> {
     }
     if let (Some(url), Some(_)) = (&encoder.base_url, &encoder.folder) {
         let found = format!("encoder.folder is set beside encoder.base_url = {url:?}");
-        faults.push(Fault::new("encoder.folder", found, "leave one of them out"));
+        faults.push(Fault::new("encoder.folder", found, "remove one of them"));
     }
     let recorder = &settings.recorder;
     if recorder.file_bytes > recorder.max_bytes {
@@ -137,7 +137,7 @@ fn contradictions(settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-/// Keys that are larger than the one which their section orders behind them.
+/// Keys whose value is larger than that of the key that their section orders behind them.
 fn unordered(settings: &Settings) -> Vec<Fault> {
     let values = serde_json::to_value(settings).unwrap_or_default(); // settings are plain data
     let pairs = sections().flat_map(|section| section.ordered.iter().map(|(low, high)| (section.name, *low, *high)));
@@ -261,13 +261,13 @@ mod tests {
                 "[agent]\nmode = \"bold\"\n[gateway]\ncredit = \"many\"\n[memory]\nnac_alpha = 2.0\n[store]\ndata = 5"
             ),
             [
-                "agent.mode = \"bold\" from maxim.toml is not one of passive, active, singularity; correct it or leave it out \
+                "agent.mode = \"bold\" from maxim.toml is not one of passive, active, singularity; correct it or remove it \
                  (default active)",
-                "gateway.credit = \"many\" from maxim.toml is not a whole number from 1 to 65536; correct it or leave it out \
+                "gateway.credit = \"many\" from maxim.toml is not a whole number from 1 to 65536; correct it or remove it \
                  (default 256)",
-                "memory.nac_alpha = 2.0 from maxim.toml is not a number from 0.001 to 1; correct it or leave it out \
+                "memory.nac_alpha = 2.0 from maxim.toml is not a number from 0.001 to 1; correct it or remove it \
                  (default 0.14)",
-                "store.data = 5 from maxim.toml is not a path; correct it or leave it out",
+                "store.data = 5 from maxim.toml is not a path; correct it or remove it",
             ]
         );
         assert!(faults_of("agent = 5")[0].contains("write [agent]"));
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(
             faults_of("[llm]\napi_key = \"hunter2\""),
             [
-                "llm.api_key in maxim.toml is a secret in a configuration file; put it in a file of its own and name that as \
+                "llm.api_key in maxim.toml is a secret in a configuration file; put it in its own file and name that file as \
               llm.api_key_file, or set MAXIM__LLM__API_KEY"
             ]
         );
@@ -318,7 +318,7 @@ mod tests {
         places.variables.insert("MAXIM__HTTP__TOKEN".into(), String::new());
         assert!(load(&places, &[]).is_err(), "an empty token is none");
         let open = faults_of("[http]\nlisten = \"0.0.0.0:7717\"\nopen = true");
-        assert!(open.len() == 1 && open[0].contains("take http.open away"), "{open:?}");
+        assert!(open.len() == 1 && open[0].contains("remove http.open"), "{open:?}");
     }
 
     #[test]

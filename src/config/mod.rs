@@ -1,9 +1,9 @@
-//! The configuration: typed sections, the layers they come from, and what can be said about each key.
+//! The configuration: typed sections, their layers, and the explanation of each key.
 //!
 //! Layers, weakest first: built-in, /etc/maxim/maxim.toml, $XDG_CONFIG_HOME/maxim/maxim.toml, ./maxim.toml (or
-//! `--config FILE`), `MAXIM__SECTION__KEY`, flags. A key's text stands once, in its section: the structs, the sample file and
-//! `maxim config explain` are made from it. The rooms' sections stand beside the rooms and are gathered from the stages;
-//! here stand those of the program itself.
+//! `--config FILE`), `MAXIM__SECTION__KEY`, flags. A key's text is written once, in its section: the structs, the
+//! sample file and `maxim config explain` are made from it. The rooms' sections are declared beside the rooms and
+//! gathered from the stages. The sections of the program itself are declared here.
 
 #![allow(rustdoc::bare_urls)] // a key's text is shown to people as it is
 
@@ -57,8 +57,8 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! settings {
     ($($(#[$attribute:meta])* $name:ident: $Section:ident),+; $($stage:ident),+ $(,)?) => {
-        /// All effective values. Serialises with its secrets hidden. Each stage's sections stand in a field of their own; in
-        /// the file all sections stand side by side.
+        /// All effective values. Serialises with its secrets hidden. Each stage's sections are in a field of their own;
+        /// in the file, all sections are side by side.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct Settings {
@@ -89,13 +89,13 @@ settings! {
     http: Http,
     recorder: Recorder,
     telemetry: Telemetry,
-    // Recordings hold the settings of their time.
+    // Recordings hold the settings of their own time.
     #[serde(default = "one_machine")]
     nats: Nats;
     perception, memory, deliberation, gate, learning, sleep, effectors
 }
 
-/// The order of the sample file. A section that isn't named comes behind these.
+/// The order of the sample file. A section that isn't named here comes after these.
 const ORDER: [&str; 31] = [
     "agent",
     "regions",
@@ -141,18 +141,18 @@ fn one_machine() -> Nats {
     Nats::default()
 }
 
-/// All sections that stand in every configuration, in the order of the sample file.
+/// All sections of every configuration, in the order of the sample file.
 pub fn sections() -> impl Iterator<Item = &'static Section> {
     SECTIONS.iter()
 }
 
-/// All keys that stand in every configuration, section by section.
+/// All keys of every configuration, section by section.
 pub fn fields<'a>() -> impl Iterator<Item = &'a Field> {
     sections().flat_map(|section| section.fields)
 }
 
 impl Default for Settings {
-    /// The built-in layer alone.
+    /// The built-in layer only.
     fn default() -> Self {
         load(&Places::nowhere(), &[])
             .map_or_else(|error| panic!("the built-in defaults are wrong: {error}"), |l| l.settings)

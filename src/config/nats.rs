@@ -36,7 +36,7 @@ section! {
 }
 
 impl Nats {
-    /// The password, read from its file if need be.
+    /// The password, read from its file if necessary.
     ///
     /// # Errors
     /// The file can't be read or doesn't hold one line.

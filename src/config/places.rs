@@ -1,4 +1,4 @@
-//! Where files are looked for. A value, so that a test or an embedding program brings its own.
+//! Where files are looked for. It is a value, so that a test or an embedding program can give its own.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -8,20 +8,20 @@ use maxim_actors::action::tools::OwnFiles;
 
 use super::Fault;
 
-/// The files and variables that a configuration is read from.
+/// The files and variables from which a configuration is read.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// For the whole machine.
+    /// The file of the whole machine.
     pub system: Option<PathBuf>,
-    /// For the person. None when neither XDG_CONFIG_HOME nor HOME is set.
+    /// The person's file. `None` if neither XDG_CONFIG_HOME nor HOME is set.
     pub user: Option<PathBuf>,
     /// `./maxim.toml`.
     pub local: Option<PathBuf>,
-    /// Takes the place of `local`; must exist.
+    /// Replaces `local`; must exist.
     pub named: Option<PathBuf>,
     /// Variables that begin with `MAXIM__`.
     pub variables: BTreeMap<String, String>,
-    /// Where state goes by default. None when neither XDG_STATE_HOME nor HOME is set.
+    /// Where state goes by default. `None` if neither XDG_STATE_HOME nor HOME is set.
     pub state_home: Option<PathBuf>,
 }
 
@@ -31,7 +31,7 @@ impl Places {
         Self { system: None, user: None, local: None, named: None, variables: BTreeMap::new(), state_home: None }
     }
 
-    /// Those of this process; `named` is `--config FILE`.
+    /// The places of this process; `named` is `--config FILE`.
     pub fn of_process(named: Option<&Path>) -> Self {
         Self {
             system: Some("/etc/maxim/maxim.toml".into()),
@@ -46,15 +46,15 @@ impl Places {
         }
     }
 
-    /// What is the agent's own: its data, a file with its door's token, and each file that is a layer of its configuration, or would be one for a command
-    /// that is given no `--config`, or is given in the working folder.
+    /// The agent's own files: its data, a file with its door's token, and each configuration file. This includes files
+    /// that would be a layer for a command without `--config`, or for a command in the working folder.
     pub fn own_files(&self, data: &Path, token: Option<&Path>, workdir: &Path) -> OwnFiles {
         let layers = [&self.system, &self.user, &self.local, &self.named].into_iter().flatten().cloned();
         let in_workdir = self.local.iter().map(|local| workdir.join(local));
         OwnFiles::new(layers.chain(in_workdir), [Some(data), token].into_iter().flatten().map(Path::to_owned))
     }
 
-    /// The data folder: what is configured, else the one below the state home.
+    /// The data folder: the configured one, else the one below the state home.
     ///
     /// # Errors
     /// Nothing is configured and the process has no home.
@@ -70,7 +70,7 @@ impl Places {
     }
 }
 
-/// As the XDG base directory specification has it: a relative path counts as not set.
+/// As the XDG base directory specification says: a relative path counts as not set.
 fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))

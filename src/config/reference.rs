@@ -65,7 +65,7 @@ fn every_key_that_the_documents_name_exists() {
         else {
             continue;
         };
-        // Files are named alike, such as `stop.request`.
+        // Some files have names like keys, such as `stop.request`.
         if sections().any(|known| known.name == section) && !["toml", "rs", "md", "request"].contains(&name) {
             assert!(find(key).is_some(), "{file} names {key}, which is no key");
             named += 1;

@@ -28,7 +28,7 @@ pub fn sample() -> String {
             write_field(&mut text, field);
         }
     }
-    // As many as there are servers, so none stands in the sample.
+    // There is one section per server, so the sample has none.
     text.push('\n');
     comment(&mut text, &ServerKeys::SECTION.about());
     text.push_str("# [mcp.NAME]\n");
@@ -48,7 +48,7 @@ fn write_field(text: &mut String, field: &Field) {
     let unit = if field.unit.is_empty() { String::new() } else { format!("Unit: {}. ", field.unit) };
     comment(text, &format!("{unit}Takes {}.", field.shape.takes()));
     let _ = match (&field.shape, field.default) {
-        (Shape::Secret, _) => writeln!(text, "# {} comes from {} alone", field.name, field.variable()),
+        (Shape::Secret, _) => writeln!(text, "# {} comes only from {}", field.name, field.variable()),
         (_, "") if field.is_optional() => writeln!(text, "# {} =", field.name),
         _ => {
             let value = field.read(field.default).map_or_else(String::new, |value| to_toml(&value));

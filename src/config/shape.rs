@@ -1,4 +1,4 @@
-//! Reads a value as its shape demands, and says what a shape takes.
+//! Reads a value as its shape demands, and describes valid values.
 
 use std::net::SocketAddr;
 
@@ -9,10 +9,10 @@ use super::{ByteCount, Field, Shape, Span};
 
 /// Reads a value of a key.
 pub(super) trait Reads {
-    /// Reads what an environment variable or a flag says.
+    /// Reads the text of an environment variable or a flag.
     fn read(&self, text: &str) -> Option<ValueKind>;
 
-    /// The value in its canonical form, or nothing when the key doesn't take it.
+    /// The value in its canonical form; `None` if the key doesn't accept it.
     fn check(&self, value: &ValueKind) -> Option<ValueKind>;
 }
 
@@ -92,7 +92,7 @@ fn check_text(shape: &Shape, text: &str) -> Option<ValueKind> {
     fits.then(|| ValueKind::String(text.to_owned()))
 }
 
-/// Bounds are written like values; one that can't be read bounds nothing, which a test rules out.
+/// Bounds are written like values. An unreadable bound bounds nothing; a test excludes that.
 fn within<T: std::str::FromStr + PartialOrd>(value: T, low: &str, high: &str) -> bool {
     low.parse().is_ok_and(|low| value >= low) && high.parse().is_ok_and(|high| value <= high)
 }
@@ -101,7 +101,7 @@ fn texts<'a>(words: impl Iterator<Item = &'a str>) -> ValueKind {
     ValueKind::Array(words.map(|word| config::Value::new(None, word)).collect())
 }
 
-/// A value as TOML writes it.
+/// A value in TOML.
 pub(super) fn to_toml(kind: &ValueKind) -> String {
     match kind {
         ValueKind::Boolean(flag) => flag.to_string(),
@@ -117,7 +117,7 @@ pub(super) fn to_toml(kind: &ValueKind) -> String {
     }
 }
 
-/// A value as JSON has it; what is not set is null.
+/// A value in JSON; null if it is not set.
 pub(super) fn to_json(kind: &ValueKind) -> serde_json::Value {
     match kind {
         ValueKind::Boolean(flag) => (*flag).into(),

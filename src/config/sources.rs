@@ -1,4 +1,4 @@
-//! Reads each layer and checks every value where it stands.
+//! Reads each layer, and checks every value at its place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use maxim_actors::effectors::tool_servers::{MCP, fields_of, is_server_name};
 use super::shape::{Reads as _, to_toml};
 use super::{Fault, Field, Override, Secret, Shape, explain, fields, sections};
 
-/// The layer of the defaults, as it is shown.
+/// The name of the layer of the defaults.
 pub(super) const BUILT_IN: &str = "built-in";
 
 /// One layer after its check: canonical values by key.
@@ -26,7 +26,7 @@ impl Layer {
         self.values.insert(key, Value::new(Some(&place.to_owned()), value));
     }
 
-    /// Names of the tool servers that it says something of.
+    /// Names of the tool servers that the layer mentions.
     pub(super) fn servers(&self) -> Vec<String> {
         let names = self.values.keys().filter_map(|key| key.strip_prefix("mcp.")?.split_once('.'));
         names.map(|(server, _)| server.to_owned()).collect()
@@ -54,7 +54,7 @@ pub(super) fn built_in(faults: &mut Vec<Fault>) -> Layer {
     layer
 }
 
-/// The defaults of a tool server that some layer names.
+/// The defaults of a tool server that some layer mentions.
 pub(super) fn built_in_of_server(layer: &mut Layer, server: &str, faults: &mut Vec<Fault>) {
     for field in fields_of(server) {
         match field.read(field.default) {
@@ -83,7 +83,7 @@ pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Laye
             return Layer::default();
         }
     };
-    // The map's own order is chance; faults are told in the order of the alphabet.
+    // The map's order is random, so faults are reported in alphabetical order.
     let mut layer = Layer::default();
     for (section, value) in tables.into_iter().collect::<BTreeMap<_, _>>() {
         match value.kind {
@@ -104,7 +104,7 @@ pub(super) fn file(path: &Path, required: bool, faults: &mut Vec<Fault>) -> Laye
     layer
 }
 
-/// `[channels.NAME]`, one table for each channel that there is.
+/// `[channels.NAME]`, one table per channel.
 fn channels(layer: &mut Layer, table: Map<String, Value>, place: &str, faults: &mut Vec<Fault>) {
     for (channel, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
         let section = format!("{}.{channel}", Channels::PREFIX);
@@ -121,14 +121,14 @@ fn channels(layer: &mut Layer, table: Map<String, Value>, place: &str, faults: &
             }
             _ => {
                 let known: Vec<&str> = sections().filter_map(|known| known.name.strip_prefix("channels.")).collect();
-                let found = format!("{section} in {place} is no channel that there is");
+                let found = format!("{section} in {place} is not a known channel");
                 faults.push(Fault::new(&section, found, format!("there are {}", known.join(", "))));
             }
         }
     }
 }
 
-/// `[mcp.NAME]`, one table a server.
+/// `[mcp.NAME]`, one table per server.
 fn tool_servers(layer: &mut Layer, table: Map<String, Value>, place: &str, faults: &mut Vec<Fault>) {
     for (server, value) in table.into_iter().collect::<BTreeMap<_, _>>() {
         let key = format!("{MCP}.{server}");
@@ -139,7 +139,7 @@ fn tool_servers(layer: &mut Layer, table: Map<String, Value>, place: &str, fault
                 }
             }
             ValueKind::Table(_) => {
-                let found = format!("{key} in {place} is no good name for a tool server");
+                let found = format!("{key} in {place} is not a valid name for a tool server");
                 let fix = "use up to 24 lower-case letters, digits and single '_', starting with a letter";
                 faults.push(Fault::new(key, found, fix));
             }
@@ -158,7 +158,7 @@ fn take(layer: &mut Layer, key: &str, value: &ValueKind, place: &str, faults: &m
     };
     if matches!(field.shape, Shape::Secret) {
         let found = format!("{key} in {place} is a secret in a configuration file");
-        let fix = format!("put it in a file of its own and name that as {key}_file, or set {}", field.variable());
+        let fix = format!("put it in its own file and name that file as {key}_file, or set {}", field.variable());
         faults.push(Fault::new(key, found, fix));
         return;
     }
@@ -208,8 +208,8 @@ fn wrong_value(field: &Field, value: &str, place: &str) -> Fault {
     let shown = if matches!(field.shape, Shape::Secret) { Secret::shown(None) } else { value };
     let found = format!("{} = {shown} from {place} is not {}", field.key(), field.shape.takes());
     let fix = match field.default {
-        "" => "correct it or leave it out".to_owned(),
-        default => format!("correct it or leave it out (default {default})"),
+        "" => "correct it or remove it".to_owned(),
+        default => format!("correct it or remove it (default {default})"),
     };
     Fault::new(field.key(), found, fix)
 }
@@ -223,7 +223,7 @@ fn unknown(key: &str, place: &str) -> Fault {
     Fault::new(key, format!("{place} has an unknown {kind} {key}"), did_you_mean(nearest))
 }
 
-/// The fix for a name that isn't known.
+/// The fix for an unknown name.
 fn did_you_mean(nearest: Option<String>) -> String {
     nearest.map_or_else(|| "remove it; `maxim config show` lists all".into(), |name| format!("did you mean {name}?"))
 }

@@ -69,9 +69,9 @@ fn without_servers_the_keys_are_explained_all_the_same() {
 #[test]
 fn what_is_wrong_with_a_server_is_told_with_the_key_and_the_fix() {
     assert!(faults("[mcp.files]\nread = [\"/srv\"]").contains("neither a command nor a url"));
-    assert!(faults("[mcp.f]\ncommand = [\"x\"]\nurl = \"http://h:1\"").contains("leave one of them out"));
-    assert!(faults("[mcp.f]\ncommand = [\"x\"]\nread = [\"srv\"]").contains("give it from / on"));
-    assert!(faults("[mcp.f]\nurl = \"http://h:1\"\nnetwork = true").contains("mean nothing"));
+    assert!(faults("[mcp.f]\ncommand = [\"x\"]\nurl = \"http://h:1\"").contains("remove one of them"));
+    assert!(faults("[mcp.f]\ncommand = [\"x\"]\nread = [\"srv\"]").contains("starting with /"));
+    assert!(faults("[mcp.f]\nurl = \"http://h:1\"\nnetwork = true").contains("have no effect"));
     assert!(faults("[mcp.f]\ncommand = [\"x\"]\neffekt = \"x\"").contains("did you mean mcp.f.effect?"));
     assert!(faults("[mcp.f]\ncommand = [\"x\"]\neffect = \"x\"").contains("is not one of read_only"));
     assert!(faults("[mcp.Big-Name]\ncommand = [\"x\"]").contains("lower-case letters"));

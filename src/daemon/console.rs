@@ -1,4 +1,5 @@
-//! The terminal on which the daemon runs: typed lines are percepts, replies are printed. Its end ends nothing.
+//! The terminal on which the daemon runs: typed lines are percepts, replies are printed. The end of its input doesn't
+//! end the daemon.
 
 use std::fs::File;
 use std::io::{BufRead, Write, stdin, stdout};
@@ -15,13 +16,13 @@ use crate::agent::Outside;
 use crate::standard_error;
 use crate::stopping::millis;
 
-/// Whether somebody meant lines to be read that no terminal gives.
+/// True if standard input is a pipe or a file: it isn't read, and its sender should be told so.
 pub fn is_fed() -> bool {
     let input = stdin().as_fd().try_clone_to_owned().and_then(|input| File::from(input).metadata());
     input.is_ok_and(|input| input.file_type().is_fifo() || input.is_file())
 }
 
-/// What a line asks for that is no percept.
+/// A command in a line, in place of a percept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     Stop,
@@ -29,7 +30,7 @@ enum Wish {
     Resume,
 }
 
-/// A bare word is a wish only where there is something to clear: it may be meant for the brain else.
+/// A bare word is a command only where there is something to clear. Otherwise it may be meant for the brain.
 fn wish(line: &str, latch: LatchState) -> Option<Wish> {
     let is = |word: &str| line.eq_ignore_ascii_case(word);
     match line {
@@ -72,7 +73,7 @@ pub fn start(outside: &Outside, supervision: &Arc<Supervision>) {
         loop {
             let Some(said) = all_said.blocking_recv() else {
                 standard_error::tell(
-                    "the terminal stood still, and some words were not shown; they are in `maxim why`",
+                    "the terminal was blocked, and some words were not shown; they are in `maxim why`",
                 );
                 all_said = hearing.listen();
                 continue;
@@ -111,13 +112,13 @@ pub fn start(outside: &Outside, supervision: &Arc<Supervision>) {
                         trust: Trust::Owner,
                     });
                     if let Ok(Err(why)) = answer.blocking_recv() {
-                        standard_error::tell_now(format_args!("that was not taken: {why}; say it again"));
+                        standard_error::tell_now(format_args!("not accepted: {why}; say it again"));
                         prompt();
                     }
                 }
             }
         }
-        standard_error::tell("the console's input has ended; I go on until Ctrl-C or `kill`");
+        standard_error::tell("the console's input has ended; the daemon goes on until Ctrl-C or `kill`");
     });
     if let Err(error) = printing.and(reading) {
         tracing::error!(%error, "the console could not be started");

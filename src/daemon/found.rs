@@ -1,4 +1,4 @@
-//! What a start found: the life before, damage and what was done about it, and what was under way.
+//! What a start found: how the previous run ended, damage and its repair, and actions that were under way.
 
 use maxim_actors::region::end_of;
 use maxim_actors::store::{AgentStore, Loss, OpenReport};
@@ -14,7 +14,7 @@ use crate::stopping::hold_in_words;
 /// How long the rooms may take to count what they hold.
 const COUNTING: Duration = Duration::from_secs(1);
 
-/// What the rooms say of themselves, in words. Nothing when they don't answer in time: a start waits for nobody.
+/// What the rooms report, in words. `None` when they don't answer in time: a start doesn't wait for them.
 #[derive(Default)]
 pub struct Said {
     remembered: Option<String>,
@@ -56,8 +56,8 @@ pub fn tell(
     }
     if report.full {
         lines.push(
-            "the disk of the data folder is FULL: it stops and answers questions, and acknowledges nothing new before there \
-             is room; then it goes on by itself"
+            "the disk of the data folder is FULL: the agent can be stopped and asked, but acknowledges nothing new \
+            until there is room; then it goes on by itself"
                 .into(),
         );
     }
@@ -69,7 +69,7 @@ pub fn tell(
     lines.extend(report.lost.iter().map(lost));
     lines.extend(retaken.iter().cloned());
     if report.was_gone {
-        lines.push("the store's folder was gone; to begin anew on purpose, remove the whole data folder".into());
+        lines.push("the store's folder was gone; to start again empty on purpose, remove the whole data folder".into());
     }
     if agent.resumed.redelivered > 0 {
         lines.push(format!("{} messages were on their way and are delivered again", agent.resumed.redelivered));
@@ -105,7 +105,7 @@ fn lost(loss: &Loss) -> String {
     format!("LOST: {}{of}{range}", loss.what)
 }
 
-/// Actions that have begun and not ended. Once the rooms run, those of the life before are soon settled.
+/// Actions that have begun and not ended. Once the rooms run, those of the previous run are soon settled.
 pub fn under_way(store: &AgentStore) -> Vec<ExecutionStarted> {
     let prefix = b"open/".to_vec();
     let range = (Bound::Included(prefix.clone()), end_of(&prefix));

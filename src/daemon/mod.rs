@@ -1,6 +1,6 @@
 //! The daemon: one process with one brain, its doors, its stop threads, and a way to end in order.
 
-// A macro that prints panics once nobody reads, and waits while nobody does: `standard_error` does neither.
+// A print macro panics once the reader is gone, and blocks while the reader is slow. `standard_error` does neither.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod console;
@@ -47,23 +47,23 @@ use crate::stopping::{SignsOfLife, stop_by};
 use crate::token;
 use crate::working_set::{TIDY_EVERY, let_go_of_start, tidy};
 
-/// How long the end of the session is waited for when the daemon ends.
+/// How long to wait for the end of the session when the daemon ends.
 const SESSION_GRACE: Duration = Duration::from_secs(1);
-/// How long open requests are waited for then.
+/// How long to wait for open requests when the daemon ends.
 const HTTP_GRACE: Duration = Duration::from_secs(1);
 /// How long other machines may take to hear what the latch says, before the next one takes the agent.
 const LATCH_GRACE: Duration = Duration::from_secs(3);
 
 /// What a start with `http.open` says.
-const OPEN: &str = "http.open = true: the HTTP door asks NOBODY for a token. EACH program and EACH account of this machine \
-                    commands this agent, answers what it asks and clears its stop. Take http.open away to end that";
+const OPEN: &str = "http.open = true: the HTTP door asks NOBODY for a token. EVERY program and EVERY account of this \
+machine can command this agent, answer its questions and clear its stop. Remove http.open to end that";
 
 /// How the daemon was asked to run.
 pub struct Plan {
     pub settings: Settings,
     pub folder: DataFolder,
     pub workdir: PathBuf,
-    /// What none of its tools may change.
+    /// Files that none of its tools may change.
     pub own: OwnFiles,
     pub chaos: bool,
     /// Typed lines are percepts.
@@ -85,7 +85,7 @@ struct Opened {
 /// Runs until it is told to end.
 ///
 /// # Errors
-/// Something that it needs is not to be had: the folder, the store, the port; with the fix.
+/// Something that it needs isn't available: the folder, the store, the port. The error names the fix.
 pub fn run(plan: Plan) -> Result<Exit, CliError> {
     let watch = Stopwatch::start();
     standard_error::take_panics();
@@ -101,7 +101,7 @@ pub fn run(plan: Plan) -> Result<Exit, CliError> {
 /// Files that may be open at least: some 60 are while it is idle.
 const FILES: u64 = 96;
 
-/// Fewer open files than it needs would end it in the middle of something.
+/// With fewer open files than it needs, the daemon would fail in the middle of something.
 fn enough_files(limit: Option<u64>) -> Result<(), CliError> {
     match limit {
         Some(limit) if limit < FILES => {
@@ -119,7 +119,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
         let found = format!("the working folder {} is not there", plan.workdir.display());
         return Err(CliError::new(Exit::Usage, found, "make it, or name another with --workdir"));
     }
-    // It is tried out while the store is read.
+    // The sandbox is tried out while the store is read.
     let tools = plan.settings.tools.clone();
     let containment = std::thread::spawn(move || Containment::find(&tools));
     let of_config = |fault| CliError::Failed { exit: Exit::BadConfig, faults: vec![fault] };
@@ -127,7 +127,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
     http::check_listen(plan.settings.http.listen, bearer.as_ref(), plan.settings.http.open)
         .map_err(|error| CliError::told(Exit::BadConfig, &error))?;
     plan.folder.restore().iter().for_each(standard_error::tell);
-    // A store that is missing beside what only a life leaves behind was lost; it is no new brain.
+    // If the store is missing but other traces of a run are there, the store was lost: it is no new brain.
     let was_used = plan.folder.holds_recordings() || plan.folder.latch().exists();
     let options = StoreOptions { was_used, ..opening::options(&plan.settings.store) };
     let (store, report, elsewhere) = match &plan.settings.nats.url {
@@ -136,7 +136,7 @@ fn open(plan: &Plan) -> Result<Opened, CliError> {
             (store, report, None)
         }
         Some(_) => {
-            // A machine that stands by listens only once it lives, and had better know now whether it can.
+            // A standby machine only listens once it runs the agent. It should find out now whether it can.
             drop(port::bind(plan.settings.http.listen)?);
             let Taken { store, report, latch, mirror, machines } =
                 machines::join(&plan.settings.nats, &plan.folder, options)?;
@@ -178,7 +178,8 @@ fn proof(plan: &Plan, configured: Option<&Secret>) -> Result<Proof, CliError> {
     Ok(Proof::own(&own.secret))
 }
 
-/// The latch of this machine's folder. Where the agent was another's before, the stricter of the two holds.
+/// The latch of this machine's folder. If another machine ran the agent before, the stricter of the two latch states
+/// holds.
 fn open_latch(
     path: &Path,
     is_used: bool,
@@ -229,7 +230,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let tools = &plan.settings.tools;
     rooms.action.hands.sandbox.namespaces = containment.namespaces();
     rooms.gate.fear.walls.barriers = containment.barriers();
-    // It listens already, so no child comes before this is known.
+    // The port is known before any child starts, because the daemon listens already.
     rooms.action.hands.sandbox.own_ports = containment.own_ports(vec![address.port()], tools);
     let id = AgentId::new(opening::AGENT).map_err(|error| CliError::told(Exit::Bug, &error))?;
     let seed = plan.settings.agent.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
@@ -275,7 +276,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         let (end, lost_by) = (Arc::clone(&end), Arc::clone(machines));
         let lost = move || {
             let why = lost_by.lost().unwrap_or_default();
-            standard_error::tell(format_args!("this machine doesn't live the agent any more: {why}"));
+            standard_error::tell(format_args!("this machine doesn't run the agent any more: {why}"));
             let _ = end.send(true);
         };
         machines.live(&agent, lost)?;
@@ -284,7 +285,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     stop_ways::serve(&plan.folder, &agent.outside.door, &latch, poll, &signs)
         .map_err(|error| unusable("the stop socket", &plan.folder.stop_socket(), &error))?;
 
-    // The token was read before, from wherever it is.
+    // The token has been read before.
     let config::Http { listen: _, token: _, token_file: _, open: _, session_idle, origins, body_max } =
         &plan.settings.http;
     let draining = Arc::new(AtomicBool::new(false));
@@ -326,7 +327,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     let (server, serving) = serve(listener, served, http_closes)?;
     let note = DaemonNote::own(format!("http://{address}"), started, proof.kind());
     if let Err(error) = note.write(&plan.folder) {
-        // On a full disk it starts all the same, so that it can be asked and stopped.
+        // On a full disk the daemon starts all the same, so that it can be asked and stopped.
         let path = plan.folder.daemon_note();
         standard_error::tell(format_args!(
             "the daemon's note {} can't be written ({error}): commands find it by --url http://{address}",
@@ -357,7 +358,7 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     if let Some(recorder) = &recorder {
         recorder.rooms_are_up();
     }
-    // Only now: what comes in must find a brain that takes it.
+    // Only now, because incoming messages must find a brain that accepts them.
     let channels = rooms
         .effectors
         .channels
@@ -367,7 +368,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
         console::start(&agent.outside, &agent.supervision);
     } else if console::is_fed() {
         standard_error::tell(
-            "nothing is read from standard input, as it is no terminal; `maxim chat --plain` takes lines of a pipe or a file",
+            "standard input is not read, because it is no terminal; `maxim chat --plain` reads lines from a pipe or a \
+            file",
         );
     }
     let_go_of_start();
@@ -397,16 +399,16 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     drain(&agent, plan.settings.agent.drain_grace.get()).await;
     drop(connected);
     end_session(&agent).await;
-    // Only now: while an action still runs, a stop comes in by HTTP too. Who was let in gets an answer.
+    // Only now, so that a stop also comes in by HTTP while an action still runs. Admitted requests get an answer.
     let _ = close_http.send(true);
     let _ = tokio::time::timeout(HTTP_GRACE, serving).await;
     agent.stop();
     backups.end();
     if let Some(thread) = backing_up {
-        // One that is under way ends first: a store that closes beneath it would leave half a copy.
+        // A backup under way ends first: closing the store under it would leave half a copy.
         let _ = thread.join();
     }
-    // A runtime can't be ended from within another one's thread of work.
+    // A runtime can't be shut down from a thread of another one.
     let _ = std::thread::spawn(move || server.shutdown_timeout(Duration::from_secs(2))).join();
     drop(agent);
     if let Some(recorder) = recorder {
@@ -418,7 +420,10 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     }
     if let Some(machines) = &machines {
         if !latch.settle(LATCH_GRACE) {
-            tracing::warn!("other machines were not told what the stop latch says; they come up with what they knew");
+            tracing::warn!(
+                "other machines were not told the state of the stop latch; they start with the last state \
+            they know"
+            );
         }
         machines.end();
     }
@@ -429,8 +434,8 @@ async fn live(plan: Plan, opened: Opened, watch: Stopwatch) -> Result<Exit, CliE
     Ok(Exit::Ok)
 }
 
-/// The agent is another machine's: nothing of what is left here counts, and what is accepted isn't on any disk. The process ends,
-/// and whoever starts it anew has a machine that waits.
+/// Another machine has the agent. The work that is left here has no effect, and the input that was accepted is on no
+/// disk. So the process ends at once. If it is started again, this machine is a standby.
 fn end_at_once(folder: &DataFolder) -> Exit {
     let _ = DaemonNote::remove(folder);
     let _ = fs::remove_file(folder.stop_socket());
@@ -438,7 +443,7 @@ fn end_at_once(folder: &DataFolder) -> Exit {
     std::process::exit(Exit::TryAgain as i32)
 }
 
-/// The flight recorder, where it is on. A recorder that can't begin is told, and the brain runs without.
+/// The flight recorder, if it is enabled. If it can't begin, this is reported, and the brain runs without it.
 fn record(
     plan: &Plan,
     store: &AgentStore,
@@ -459,17 +464,17 @@ fn record(
         .ok()
 }
 
-/// What the recordings gave back of what a damaged store lost, in words.
+/// Restores from the recordings what a damaged store lost, and reports it in words.
 fn retaken(plan: &Plan, report: &OpenReport, store: &StateStore, id: &AgentId) -> Vec<String> {
     if report.lost.is_empty() && report.restored_from.is_none() {
         return Vec::new();
     }
-    standard_error::tell("taking in again what the recordings hold; that may take minutes");
+    standard_error::tell("restoring what the recordings hold; that may take minutes");
     let since = report.restored_from.as_deref().and_then(StateStore::backup_made);
-    // In a fence: whatever a recording holds, it starts.
+    // Panics are caught: the daemon starts, whatever a recording holds.
     let agent = store.agent(id);
     let take = || catch_unwind(AssertUnwindSafe(|| retake(&agent, &plan.folder.recordings(), since, None)));
-    let lost = |why: String| vec![format!("LOST: nothing more could be taken in from the recordings: {why}")];
+    let lost = |why: String| vec![format!("LOST: nothing more could be restored from the recordings: {why}")];
     match systemd::taking_long(take) {
         Ok(Ok(taken)) => match store.count_boots(taken.boot) {
             Ok(()) => taken.lines(),
@@ -480,7 +485,7 @@ fn retaken(plan: &Plan, report: &OpenReport, store: &StateStore, id: &AgentId) -
     }
 }
 
-/// HTTP has threads of its own: no room that blocks can keep it from answering.
+/// HTTP has its own threads, so a room that blocks can't keep it from answering.
 fn serve(
     listener: TcpListener,
     served: Arc<Served>,
@@ -504,13 +509,13 @@ fn serve(
             Err(error) => Err(error),
         };
         if let Err(error) = served {
-            tracing::error!(%error, "the HTTP door broke; stop, signals and the console still work");
+            tracing::error!(%error, "the HTTP door failed; stop, signals and the console still work");
         }
     });
     Ok((runtime, serving))
 }
 
-/// A request for a stop that was left while nobody was there to take it.
+/// Takes a stop request that was left while no daemon was there.
 fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
     let path = folder.stop_request();
     if let Ok(reason) = stop_ways::requested(&path) {
@@ -522,14 +527,14 @@ fn honour_request(folder: &DataFolder, latch: &StopLatch, at: Timestamp) {
     }
 }
 
-/// Waits until every room that was started runs, or was given up for now, which supervision has told by then.
+/// Waits until every room that was started runs, or is held. By then supervision has reported held rooms.
 pub async fn until_up(agent: &AgentHandle) {
     while !agent.supervision.has_begun() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-/// Ends the session in order. If the hub doesn't get to it, its end is found at the next start; sleep goes on there either
+/// Ends the session in order. If the hub doesn't get to it, the next start notices the end. Sleep goes on there either
 /// way.
 async fn end_session(agent: &AgentHandle) {
     agent.outside.door.end_session("shutdown");

@@ -12,7 +12,7 @@ pub const AGENT: &str = "maxim";
 
 /// The store's options out of the configuration. A store of another engine is refused.
 pub fn options(settings: &config::Store) -> StoreOptions {
-    // Where it lies and when it is backed up is asked elsewhere.
+    // The folder and the backups are handled elsewhere.
     let config::Store { data: _, engine, cache, backup_every: _, backup_keep: _ } = settings;
     let engine = match engine {
         StoreEngine::Sled => EngineKind::Sled,
@@ -22,7 +22,7 @@ pub fn options(settings: &config::Store) -> StoreOptions {
     StoreOptions { engine, converts: false, page_cache: cache.get(), ..StoreOptions::default() }
 }
 
-/// The same for a command that looks in while there is no daemon.
+/// The same for a command that opens the store while there is no daemon.
 pub fn visiting(settings: &config::Store) -> StoreOptions {
     StoreOptions { visits: true, ..options(settings) }
 }

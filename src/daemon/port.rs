@@ -1,4 +1,4 @@
-//! The port of the HTTP door, and whoever has it already.
+//! The port of the HTTP door, and the program that has it already.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
@@ -12,12 +12,12 @@ use crate::loopback;
 /// Connections that may wait for their acceptance; the kernel's own bound may be lower.
 const BACKLOG: i32 = 2048;
 
-/// Listens there.
+/// Listens at the address.
 ///
 /// # Errors
 /// The address is in use, or is none of this machine.
 pub(super) fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
-    // The standard library lets 128 wait, and whoever comes then tries again after a second. A stop is to get in.
+    // The standard library queues 128 connections, and a later client tries again after a second. A stop must get in.
     let listener = TcpListener::bind(address).and_then(|listener| {
         listen(&listener, BACKLOG)?;
         Ok(listener)

@@ -22,7 +22,7 @@ const LAST_LINE: Duration = Duration::from_millis(100);
 /// A second signal within this time belongs to the first: `timeout` and terminals send it to the process and to its group.
 const ONE_WISH: Duration = Duration::from_millis(500);
 
-/// Listens on a thread of its own, which nothing that blocks a room can block.
+/// Listens on its own thread, so that a blocked room can't block it.
 pub fn listen(door: &Arc<Door>, end: &Arc<watch::Sender<bool>>, signs: &Arc<SignsOfLife>) -> io::Result<()> {
     let (wakes, woken) = UnixStream::pair()?;
     wakes.set_read_timeout(Some(BEAT))?;
@@ -34,7 +34,7 @@ pub fn listen(door: &Arc<Door>, end: &Arc<watch::Sender<bool>>, signs: &Arc<Sign
             signs.give(StopThread::Signals);
             match signals.poll_pending(&mut wait) {
                 Ok(None) => {}
-                // In a fence: whatever becomes of one signal, the next is heeded.
+                // Panics are caught: whatever happens with one signal, the next is handled.
                 Ok(Some(came)) => came
                     .for_each(|signal| drop(catch_unwind(AssertUnwindSafe(|| heed(signal, &door, &end, &mut first))))),
                 Err(error) => return tracing::error!(%error, "signals can't be waited for any more"),

@@ -9,7 +9,7 @@ use sd_notify::NotifyState;
 use crate::agent::AgentHandle;
 use crate::stopping::{SignsOfLife, StopThread};
 
-/// A start that takes long asks for so much more time again and again.
+/// A start that takes long asks for this much more time again and again.
 const STILL: Duration = Duration::from_secs(60);
 
 /// Ready, and from now on alive as long as every stop thread is and no room hangs.
@@ -31,10 +31,10 @@ pub fn ready(agent: &AgentHandle, signs: &Arc<SignsOfLife>) {
     }
 }
 
-/// Up, and waiting for an agent that another machine lives, until what is returned is dropped.
+/// Reports that it stands by, while another machine runs the agent, until the returned value is dropped.
 #[cfg(feature = "nats")]
 pub fn waiting() -> Feeding {
-    let status = NotifyState::Status("standing by: another machine lives the agent");
+    let status = NotifyState::Status("standing by: another machine runs the agent");
     let _ = sd_notify::notify(&[NotifyState::Ready, status]);
     let (waiting, end) = mpsc::channel();
     if let Some(limit) = sd_notify::watchdog_enabled() {
@@ -50,7 +50,7 @@ pub fn waiting() -> Feeding {
     Feeding { _waiting: waiting }
 }
 
-/// Tells systemd's watchdog that this machine is there, for as long as it is held.
+/// Feeds systemd's watchdog for as long as it is held.
 #[cfg(feature = "nats")]
 pub struct Feeding {
     _waiting: mpsc::Sender<()>,
@@ -63,12 +63,12 @@ impl Drop for Feeding {
     }
 }
 
-/// `overdue`: how late each room is that is.
+/// `overdue`: how late each late room is.
 fn is_alive(mut overdue: impl Iterator<Item = Duration>, limit: Duration, silent: &[StopThread]) -> bool {
     silent.is_empty() && overdue.all(|late| late <= limit)
 }
 
-/// Does what may take longer than a start may, and tells meanwhile that it goes on.
+/// Does work that may take longer than a start may, and meanwhile reports that it goes on.
 pub fn taking_long<T>(work: impl FnOnce() -> T) -> T {
     let (ended, end) = mpsc::channel::<()>();
     std::thread::scope(|scope| {

@@ -1,9 +1,9 @@
 //! The brain behind the interface of a language model, so that any chat client can talk to it: `POST /v1/chat/completions`
 //! and `GET /v1/models`.
 //!
-//! The last message of the user is what is said; the messages before it are the client's own record of a conversation that
-//! the brain remembers by itself. What only makes sense for a model (temperature, tools, …) is taken and has no effect. A
-//! stream brings each thing that is said in the turn when it is said (`word_stream.rs`).
+//! Only the last user message is said to the brain. Earlier messages are the client's own record; the brain remembers
+//! the conversation by itself. Options that only make sense for a model (temperature, tools, …) are accepted and
+//! ignored. A stream sends each utterance of the turn when it is said (`word_stream.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,9 +30,9 @@ use super::{Problem, Served};
 
 /// The only model that there is.
 pub(super) const MODEL: &str = "maxim";
-/// How long the end of a turn is waited for; longer than any turn takes.
+/// How long to wait for the end of a turn; longer than any turn takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(900);
-/// How a turn ended, as far as it was waited for.
+/// How a turn ended, or why the wait for its end failed.
 pub(super) type Ended = Result<Result<Result<TurnEnded, String>, RecvError>, Elapsed>;
 
 /// What is read of a request.
@@ -43,7 +43,7 @@ struct Asked {
     stream: Option<bool>,
     #[serde(default)]
     stream_options: Option<StreamOptions>,
-    /// Who speaks; a name, nothing more.
+    /// The speaker's name. It gives no rights.
     #[serde(default)]
     user: Option<String>,
 }
@@ -62,7 +62,8 @@ struct Message {
 }
 
 impl Message {
-    /// Its words: a text, or the texts among its parts. What isn't text (an image, a sound) is refused with its type.
+    /// The message's text, or the texts of its parts. A part that isn't text (an image, a sound) is refused with its
+    /// type.
     fn text(&self) -> Result<String, Problem> {
         let part = |part: &Value| match (part["type"].as_str(), part["text"].as_str()) {
             (Some("text" | "input_text"), Some(text)) => Ok(text.to_owned()),
@@ -87,16 +88,16 @@ pub fn schema() -> Value {
             "messages": {
                 "type": "array",
                 "minItems": 1,
-                "description": "the last one of role user is what is said",
+                "description": "the last message of role user is said to the brain",
                 "items": {"type": "object", "required": ["role"], "properties": {"role": {"type": "string"}, "content": {}}},
             },
-            "model": {"type": "string", "description": "any; there is one"},
+            "model": {"type": "string", "description": "any name; there is only one model"},
             "stream": {"type": ["boolean", "null"]},
             "stream_options": {
                 "type": ["object", "null"],
                 "properties": {"include_usage": {"type": ["boolean", "null"]}},
             },
-            "user": {"type": ["string", "null"], "description": "who speaks; a name, nothing more"},
+            "user": {"type": ["string", "null"], "description": "the speaker's name; it gives no rights"},
         },
         "required": ["messages"],
         "additionalProperties": true,
@@ -116,7 +117,7 @@ pub async fn model(State(served): State<Arc<Served>>, Path(id): Path<String>, re
         return ok(&model_document(&served));
     }
     let shown: String = id.chars().take(60).collect();
-    let fix = format!("call it {MODEL:?}; where something is said, any name is taken");
+    let fix = format!("call it {MODEL:?}; chat requests accept any name");
     let mut problem = Problem::new(StatusCode::NOT_FOUND, format!("there is no model {shown:?}"), fix);
     problem.more.insert("code".into(), "model_not_found".into());
     problem.more.insert("field".into(), "model".into());
@@ -138,13 +139,13 @@ pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> An
         Problem::bad(format!("the request can't be read: {error}"), "send {\"messages\": […]} as JSON")
     })?;
     let said = asked.messages.iter().rev().find(|message| message.role == "user");
-    let said = said.ok_or_else(|| Problem::bad("no message has the role user", "put what is said into one"))?;
+    let said = said.ok_or_else(|| Problem::bad("no message has the role user", "put the text into one"))?;
     let body = checked_text(served, "content", &said.text()?)?;
     let sender = asked.user.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| OWNER.into());
     let sender = USER.take(&sender).map_err(|much| Problem::beyond(&much))?.into_owned();
     let desk = Arc::clone(&served.agent.outside.http);
     let submission = Submission { channel: "http".into(), sender, body, provider_id, trust: Trust::Owner };
-    // Before the words are handed in, so that nothing of the answer is missed.
+    // Listens before the words are submitted, so that no part of the answer is missed.
     let heard = (asked.stream == Some(true)).then(|| desk.listen());
     let accepted = accepted(desk.submit_once(submission, None, retry)).await?;
     let turn = accepted.percept;
@@ -177,7 +178,7 @@ pub async fn complete(State(served): State<Arc<Served>>, request: Request) -> An
     ))
 }
 
-/// What was said in the turn; who said nothing did what the client can't see.
+/// What was said in the turn; empty if nothing was said.
 pub(super) fn spoken(turn: MessageId, ended: Ended) -> Result<String, Problem> {
     let see = format!("see `maxim why {turn}` for what is known");
     match ended {
@@ -191,13 +192,13 @@ pub(super) fn spoken(turn: MessageId, ended: Ended) -> Result<String, Problem> {
     }
 }
 
-/// What the turn's model calls cost; by habit nothing.
+/// The tokens of the turn's model calls; 0 for a turn by habit.
 pub(super) fn usage(served: &Served, turn: MessageId) -> Value {
     let (prompt, completion) = served.events.tokens_of(turn);
     json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion})
 }
 
-/// The paths where clients of OpenAI's interface call, also those that aren't there.
+/// Paths of OpenAI's interface that its clients call, including those that don't exist here.
 const OF_CLIENTS: [&str; 11] = [
     "/v1/audio",
     "/v1/chat",
@@ -212,22 +213,22 @@ const OF_CLIENTS: [&str; 11] = [
     "/v1/responses",
 ];
 
-/// Whether a client of OpenAI's interface calls there.
+/// True if clients of OpenAI's interface call this path.
 pub(super) fn is_of_chat_clients(path: &str) -> bool {
     let is_below = |head: &&str| path.strip_prefix(*head).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     OF_CLIENTS.iter().any(is_below)
 }
 
-/// A refusal with what such clients show of one beside what all others read.
+/// Adds to a refusal the object that such clients show, beside the problem document.
 pub(super) fn as_clients_read_it(mut response: Response) -> Response {
     let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
-    // The head may say more than the problem does.
+    // The head is kept: it may say more than the problem does.
     let (mut head, _) = response.into_parts();
     head.headers.remove(header::CONTENT_LENGTH);
     Response::from_parts(head, Body::from(for_clients(problem).document().to_string()))
 }
 
-/// With the object that such clients look for.
+/// Adds the error object that such clients look for.
 pub(super) fn for_clients(mut problem: Problem) -> Problem {
     problem.more.insert("error".into(), client_error(&problem));
     problem

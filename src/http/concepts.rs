@@ -1,4 +1,4 @@
-//! Concepts over HTTP: what is known in general, how records hang together, and the upkeep of both.
+//! Concepts over HTTP: what is known in general, what is associated, and the upkeep of both.
 
 use std::sync::Arc;
 
@@ -22,19 +22,19 @@ use super::memory::{TIME_AFTER, TIME_BEFORE, read_times};
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
-const LIMIT: Field = Field::optional("limit", Kind::Whole(1, 1000), "at most so many; default 5");
+const LIMIT: Field = Field::optional("limit", Kind::Whole(1, 1000), "at most this many; default 5");
 
 pub const CONCEPTS: &[Field] = &[
     Field::optional("query", Kind::Text, "words to look for"),
     Field::optional("name", Kind::Text, "the concept's name, in any spelling"),
-    Field::optional("category", Kind::Text, "only what is of this kind, over any number of steps"),
+    Field::optional("category", Kind::Text, "only concepts of this kind, over any number of steps"),
     Field::optional("concept_id", Kind::Text, "the concept's id, like concept-12"),
     Field::optional("relationship_type", Kind::Text, "only concepts with such a relation, like IS_A"),
     Field::optional("property", Kind::Text, "only concepts with this property"),
     Field::optional("value", Kind::Text, "only where the property has this value"),
     LIMIT,
 ];
-/// What says where activation starts; without the first three it does at the newest episodes that fit.
+/// Fields that give the start of the activation. Without the first three, it starts at the newest matching episodes.
 const STARTS: [&str; 9] =
     ["query", "memory_id", "concept_id", "goal", "tool_name", "success", "object", "person", "mode"];
 pub const ASSOCIATED: &[Field] = &[
@@ -50,21 +50,26 @@ pub const ASSOCIATED: &[Field] = &[
     Field::optional("mode", Kind::Text, "only episodes in this mode"),
     Field { meaning: "only episodes from this time on, RFC 3339, or the start of a date", ..TIME_AFTER },
     Field { meaning: "only episodes up to this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
-    Field::optional("limit", Kind::Whole(1, 100), "of each layer at most so many; default 5"),
+    Field::optional("limit", Kind::Whole(1, 100), "at most this many of each layer; default 5"),
 ];
 pub const INGEST: &[Field] = &[
     Field::needed("document", Kind::Text, "the document's name, as it will be cited"),
     Field::needed("text", Kind::Words(&bounds::DOCUMENT), "its text, or a part of it"),
     Field::optional("markdown", Kind::Flag, "the text is Markdown"),
     Field::optional("passages_before", Kind::Whole(0, 4_000_000_000), "passages that earlier parts had"),
-    Field::optional("more", Kind::Flag, "further parts follow; else what is known of it beyond this part goes"),
+    Field::optional(
+        "more",
+        Kind::Flag,
+        "further parts follow; without it, what is known of the document beyond this \
+    part is removed",
+    ),
 ];
 const RECORD: Field = Field::needed("id", Kind::Text, "the id of an episode, a concept or a record of numbers");
 const FORGETTABLE: Field = Field {
     meaning: "the id of an episode, a concept or a record of numbers, or the name of a document, as it is cited",
     ..RECORD
 };
-pub const PIN: &[Field] = &[RECORD, Field::optional("pinned", Kind::Flag, "false lets it go again; default true")];
+pub const PIN: &[Field] = &[RECORD, Field::optional("pinned", Kind::Flag, "false undoes the pin; default true")];
 pub const FORGET: &[Field] = &[FORGETTABLE];
 pub const RELATION: &[Field] = &[
     Field::needed("name", Kind::Text, "the type's name, like WORKS_FOR"),
@@ -83,7 +88,7 @@ pub async fn associated(State(served): State<Arc<Served>>, request: Request) -> 
     let mut given = query_fields(&request, ASSOCIATED)?;
     read_times(&mut given, &served.zone)?;
     if !STARTS.iter().any(|name| given.0.contains_key(*name)) {
-        return Err(Problem::bad("nothing says where to start", "give query, memory_id, concept_id or a filter"));
+        return Err(Problem::bad("no starting point is given", "give query, memory_id, concept_id or a filter"));
     }
     ok(&served.agent.outside.door.inquire("memory_associated", Value::Object(given.0)).await?)
 }
@@ -123,8 +128,8 @@ pub async fn ingest(State(served): State<Arc<Served>>, request: Request) -> Answ
     ok(&json!(told))
 }
 
-/// Has the layer do it that holds a record of this id. A concept's id says so; that of an episode and of a record of numbers
-/// have the same form, and a document may be called anything, so the layers are asked one after the other.
+/// Sends the change to the layer that holds this id. A concept's id shows its layer. Ids of episodes and of records of
+/// numbers have the same form, and a document may have any name. So the layers are asked one after the other.
 async fn change(served: &Served, id: &str, wish: impl Query<Answer = RecordChanged> + Clone) -> Answer {
     let layers: &[RegionName] = match concept_number(id) {
         Some(_) => &[AnteriorTemporalLobe::NAME],
@@ -139,8 +144,8 @@ async fn change(served: &Served, id: &str, wish: impl Query<Answer = RecordChang
     Err(Problem::new(
         axum::http::StatusCode::NOT_FOUND,
         format!("there is no record {id:?} in the {}", layers.join(" or the ")),
-        "take an id from a recall, from concepts, or from what `maxim memory associated` shows; a document goes by the name \
-         under which it was read",
+        "take an id from a recall, from concepts, or from what `maxim memory associated` shows; a document's id is the \
+        name under which it was read",
     ))
 }
 

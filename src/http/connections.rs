@@ -1,11 +1,12 @@
-//! Who is connected, and who makes place: each newcomer gets in, so that a stop does.
+//! Connections and their limits. Every newcomer is admitted, so that a stop always gets in; another connection makes
+//! place.
 //!
-//! A connection without a whole request has nothing to lose; the one that has been so for longest goes first. Where all
-//! have a request that is worked on, newcomers get one of a few places in reserve, for stop, status and health alone. A stop
-//! that is read or answered makes no place for anybody.
+//! A connection without a complete request has nothing to lose. The one that has waited longest is closed first. If all
+//! are working on a request, newcomers get one of a few reserve places, for stop, status and health only. A stop that
+//! is being read or answered is not closed for another connection before its time is over.
 //!
-//! A young connection may still become a stop: its bytes so far are the beginning of one, or none have come. Such a one makes
-//! place last. Even then it is not closed: it is shed, so it counts no more, and a stop is all that it may still become.
+//! A young connection may still become a stop: it has sent the beginning of one, or nothing yet. Such connections make
+//! place last. Even then they are not closed but shed: they no longer count, and may only become a stop.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -20,53 +21,54 @@ use tokio::sync::Notify;
 
 use super::Problem;
 
-/// How long a stop may take to be read, and as long again to be answered, before its connection may be closed for another:
-/// microseconds. Its body is a line.
+/// How long a stop may take to be read, and the same again to be answered, before its connection may be closed for
+/// another. In microseconds. Its body is one line.
 const STOP_TIME: u64 = 3_000_000;
 /// How long a connection may take to become a stop: microseconds.
 const YOUTH: u64 = 5_000_000;
 /// How the head of a stop begins.
 const STOP_HEAD: &[u8] = b"POST /v1/stop";
-/// What a head's bytes are that aren't those of a stop.
+/// The value of `head` for bytes that are not those of a stop.
 const NO_STOP: u8 = u8::MAX;
-/// The last request is answered, and nothing has come since: its client expects that it may be closed.
+/// The value of `head` after an answer, while nothing new has come. The client expects that the connection may be
+/// closed.
 const IDLE: u8 = NO_STOP - 1;
-/// What waits to be read is how a stop begins.
+/// The value of `head` when the unread bytes begin like a stop.
 const SEEN: u8 = NO_STOP - 2;
 
-/// What a connection is at.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Phase {
-    /// No whole head of a request has come, or the last one is answered.
+    /// No complete head of a request has come, or the last request is answered.
     Waiting,
     /// A body is on its way.
     Reading,
-    /// A whole request is worked on, or its answer goes out.
+    /// A complete request is being worked on, or its answer is being sent.
     Busy,
 }
 
-/// One of them.
+/// One connection.
 pub(super) struct Connection {
     peer: IpAddr,
     pub is_reserve: bool,
     phase: AtomicU8,
-    /// Its last request is a stop, and nobody refused it.
+    /// Its last request is a stop, and was not refused.
     is_stop: AtomicBool,
-    /// So many bytes of [`STOP_HEAD`] have come as the next request's head, or [`NO_STOP`], [`IDLE`], [`SEEN`].
+    /// How many bytes of [`STOP_HEAD`] have come as the next request's head; or [`NO_STOP`], [`IDLE`] or [`SEEN`].
     head: AtomicU8,
-    /// It has made place, and may become nothing but a stop.
+    /// It has made place for another, and may only become a stop.
     is_shed: AtomicBool,
-    /// Monotonic microseconds since when it is at that.
+    /// Monotonic time in microseconds when its present state began.
     since: AtomicU64,
-    /// Monotonic microseconds since when its reader takes nothing; 0 while it does.
+    /// Monotonic time in microseconds since when its reader accepts nothing; 0 while it accepts data.
     stalled: AtomicU64,
-    /// Told when it has to go.
+    /// Notified when the connection has to end.
     pub end: Notify,
     all: Arc<Connections>,
 }
 
-/// How many there may be.
+/// The limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub connections: usize,
@@ -78,7 +80,8 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// As the table of bounds says; fewer where this process may open few files, of which half are for its other work.
+    /// The limits of the table of bounds. They are lower where this process may open few files, of which half are for
+    /// its other work.
     pub fn of_this_process() -> Self {
         Self::within(getrlimit(Resource::Nofile).current)
     }
@@ -98,7 +101,7 @@ impl Room {
     }
 }
 
-/// All of one door.
+/// All connections of one door.
 pub(super) struct Connections {
     room: Room,
     known: Mutex<Known>,
@@ -107,7 +110,7 @@ pub(super) struct Connections {
 #[derive(Default)]
 struct Known {
     next: u64,
-    /// By their number, which grows.
+    /// By their numbers, which grow.
     all: BTreeMap<u64, Arc<Connection>>,
     sockets: BTreeMap<IpAddr, usize>,
 }
@@ -129,7 +132,7 @@ impl Connections {
         Arc::new(Self { room, known: Mutex::default() })
     }
 
-    /// A newcomer's place. Whoever has to go for it is told so.
+    /// Admits a newcomer. A connection that has to end for it is notified.
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Place {
         let mut known = self.known.lock();
         let peer = one_of_its_network(peer);
@@ -138,13 +141,14 @@ impl Connections {
         let ordinary = count(&|one| one.is_ordinary());
         let (now, everybody) = (monotonic_micros(), ordinary >= self.room.connections);
         let is_full = everybody || of_peer >= self.room.of_peer;
-        // The address that has most of the places makes place for itself.
+        // An address that has reached its limit makes place among its own connections.
         let victim =
             if is_full { known.oldest(now, |one| one.is_ordinary() && (everybody || one.peer == peer)) } else { None };
         let is_reserve = is_full && victim.is_none();
         let reserve = count(&|one| one.is_reserve && !one.is_shed());
         if is_reserve && reserve >= self.room.reserve {
-            // As many stops again get in beside those that are still answered; each of them has done its work by then.
+            // The reserve may double for stops that are still being answered. By then, each of these stops has taken
+            // effect.
             let may_grow = reserve < self.room.reserve * 2;
             let victim = known.least_of_reserve(now, may_grow);
             known.make_place(victim, now, self.room.shed);
@@ -168,7 +172,7 @@ impl Connections {
         Place { number, connection }
     }
 
-    /// Closes the oldest that has nothing to lose: there is no file handle for the next.
+    /// Closes the oldest connection that has nothing to lose, because no file handle is left for the next one.
     pub fn make_place(&self) {
         let (mut known, now) = (self.known.lock(), monotonic_micros());
         let oldest = known.oldest(now, Connection::is_shed).or_else(|| known.oldest(now, |_| true));
@@ -177,22 +181,22 @@ impl Connections {
 }
 
 impl Known {
-    /// Who makes place: whoever is least likely to become a stop, the oldest first.
+    /// Chooses the connection that makes place: the least likely to become a stop, and of these the oldest.
     fn oldest(&self, now: u64, fits: impl Fn(&Connection) -> bool) -> Option<u64> {
         let idle = self.all.iter().filter(|(_, one)| fits(one) && one.has_nothing_to_lose(now));
         let rank = |one: &Connection| (one.prospect(now), one.since.load(Ordering::Relaxed));
         idle.min_by_key(|(number, one)| (rank(one), **number)).map(|(number, _)| *number)
     }
 
-    /// Who of the reserve makes place, likewise, requests that are no stops among them. `spares_stops`: nobody where all the
-    /// rest are stops.
+    /// Chooses in the same way within the reserve, where also requests other than stops make place. With `spares_stops`
+    /// the result is `None` if all the others are stops.
     fn least_of_reserve(&self, now: u64, spares_stops: bool) -> Option<u64> {
         let all = self.all.iter().filter(|(_, one)| one.is_reserve && !one.is_shed());
         let all = all.map(|(number, one)| (one.prospect(now), *number));
         all.filter(|(prospect, _)| *prospect < Prospect::Stop || !spares_stops).min().map(|(_, number)| number)
     }
 
-    /// It makes place for another. One that may still become a stop stays, without a place.
+    /// Lets this connection make place for another. If it may still become a stop, it stays open, without a place.
     fn make_place(&mut self, number: Option<u64>, now: u64, room: usize) {
         let may_stop = |one: &Arc<Connection>| (Prospect::Silent..Prospect::Stop).contains(&one.prospect(now));
         let Some(connection) = number.and_then(|number| self.all.get(&number)).filter(|one| may_stop(one)) else {
@@ -214,7 +218,7 @@ impl Known {
         }
     }
 
-    /// It doesn't count any more, and ends soon.
+    /// Stops counting the connection, and ends it soon.
     fn let_go(&mut self, number: Option<u64>) {
         if let Some(connection) = number.and_then(|number| self.all.remove(&number)) {
             connection.end.notify_one();
@@ -222,7 +226,7 @@ impl Known {
     }
 }
 
-/// An address of version 6 stands for its network of 64 bits, which one machine can use all of.
+/// An IPv6 address counts as its network of 64 bits, because one machine can use all of it.
 fn one_of_its_network(peer: IpAddr) -> IpAddr {
     match peer {
         IpAddr::V6(address) => match address.to_ipv4_mapped() {
@@ -241,7 +245,7 @@ enum Prospect {
     None,
     /// Nothing has come of a head yet.
     Silent,
-    /// What has come is how a stop begins.
+    /// The bytes that have arrived are how a stop begins.
     Begun,
     /// A stop is read or answered.
     Stop,
@@ -255,7 +259,7 @@ impl Connection {
         }
     }
 
-    /// Looks at what waits to be read of a newcomer, which may take a while where many come.
+    /// Looks at a newcomer's unread bytes. Until they are read, time may pass if many come.
     pub fn has_seen(&self, bytes: &[u8]) {
         self.has_read(bytes);
         if (1..=STOP_HEAD.len() as u8).contains(&self.head.load(Ordering::Relaxed)) {
@@ -263,7 +267,7 @@ impl Connection {
         }
     }
 
-    /// Looks at what has come: it may be how a stop begins.
+    /// Looks at received bytes: a stop may begin with them.
     pub fn has_read(&self, bytes: &[u8]) {
         let before = self.head.load(Ordering::Relaxed);
         if bytes.is_empty() || before == NO_STOP || self.phase.load(Ordering::Relaxed) != Phase::Waiting as u8 {
@@ -297,7 +301,7 @@ impl Connection {
         }
     }
 
-    /// It has made place; a stop is all that it may still ask for.
+    /// True when it has made place: it may only ask for a stop.
     pub fn is_shed(&self) -> bool {
         self.is_shed.load(Ordering::Relaxed)
     }
@@ -306,18 +310,18 @@ impl Connection {
         !self.is_reserve && !self.is_shed()
     }
 
-    /// Notes whether the request that is read now is a stop. Not for one that is refused.
+    /// Notes whether the request that is being read is a stop. A refused request is noted as none.
     pub fn asks_for_stop(&self, is_stop: bool) {
         self.is_stop.store(is_stop, Ordering::Relaxed);
     }
 
-    /// A stop is read or worked on, or its answer is on its way.
+    /// True while a stop is being read, worked on or answered, within [`STOP_TIME`].
     fn is_stopping(&self, now: u64) -> bool {
         let since = self.since.load(Ordering::Relaxed);
         self.is_stop.load(Ordering::Relaxed) && now.saturating_sub(since) <= STOP_TIME
     }
 
-    /// Whether its reader takes what is written.
+    /// Notes whether its reader accepts what is written.
     pub fn takes(&self, takes: bool) {
         if takes {
             self.stalled.store(0, Ordering::Relaxed);
@@ -335,7 +339,7 @@ impl Connection {
     /// A place for a WebSocket over this connection.
     ///
     /// # Errors
-    /// There are enough.
+    /// Too many are open.
     pub fn socket(&self) -> Result<SocketPlace, Problem> {
         let (mut known, room) = (self.all.known.lock(), self.all.room);
         let all: usize = known.sockets.values().sum();
@@ -350,7 +354,7 @@ impl Connection {
         Ok(SocketPlace { peer: self.peer, all: Arc::clone(&self.all) })
     }
 
-    /// What is called within this process, without a connection.
+    /// For calls within this process, which have no connection.
     pub fn within() -> Arc<Self> {
         let all = Connections::new(Room::of_this_process());
         Arc::clone(&all.admit(Ipv4Addr::LOCALHOST.into()).connection)
@@ -427,7 +431,7 @@ mod tests {
         let all = Connections::new(ROOM);
         let begun = all.admit(peer(1));
         begun.connection.has_read(b"\r\nPOST /v1");
-        // The silent ones and the others go before it, whoever came first.
+        // The silent ones and the others end before it, in whatever order they came.
         let mut others: Vec<Place> = Vec::new();
         for number in 0..100_u64 {
             let other = all.admit(peer(1));
@@ -439,7 +443,7 @@ mod tests {
         }
         assert!(others.iter().filter(|one| is_there(&all, one)).count() <= ROOM.of_peer + ROOM.shed);
         begun.connection.has_read(b"/stop HTTP/1.1\r\nhost: localhost\r\n");
-        // As many that begin alike: it is shed, and lives on for a while.
+        // As many connections begin like a stop: the first one is shed, and stays open for a while.
         let alike: Vec<Place> = (0..ROOM.of_peer)
             .map(|_| {
                 let other = all.admit(peer(1));

@@ -1,4 +1,4 @@
-//! What happens on the bus, for those who look on: a bounded ring, and server-sent events out of it.
+//! Events of the bus for observers: a bounded ring, and server-sent events from it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -24,16 +24,16 @@ use tokio::sync::watch;
 use super::fields::{Field, Kind, nearest, query_fields};
 use super::{Problem, Served};
 
-/// Events that are kept for those who come back.
+/// Events that are kept for readers that come back.
 const KEPT: usize = 10_000;
-/// Bytes of them; the oldest go first.
+/// Bytes of the kept events; the oldest are dropped first.
 const KEPT_BYTES: usize = 64 << 20;
 /// Turns whose tokens are known.
 const TURNS: usize = 1_024;
 /// Events that one reader takes at once.
 const BATCH: usize = 256;
 
-/// What one envelope is to those who look on.
+/// One envelope, as observers see it.
 #[derive(Clone, Debug)]
 pub struct Noted {
     /// Running number within this process, from 1.
@@ -46,28 +46,28 @@ pub struct Noted {
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     pub signals: BTreeMap<&'static str, u64>,
-    /// By verdict and the layer of the gate that it is of.
+    /// By verdict, and by the layer of the gate that gave it.
     pub verdicts: BTreeMap<(&'static str, &'static str), u64>,
     pub prompt_tokens: u64,
     pub completion_tokens: u64,
-    /// Of vectors.
+    /// Tokens that went to the encoder's server.
     pub embed_tokens: u64,
-    /// Of all these, by the configured prices.
+    /// The price of all these tokens, as configured.
     pub money: f64,
-    /// That joints turned.
+    /// How far joints turned.
     pub degrees: f64,
-    /// The same of the newest turns.
+    /// Model tokens of the newest turns.
     turns: BTreeMap<MessageId, (u64, u64)>,
 }
 
-/// The newest envelopes of one agent. Its tap.
+/// The newest envelopes of one agent. This is the agent's tap.
 pub struct EventLog {
     /// Names this process in event ids, so that numbers of an earlier one aren't taken for its own.
     boot: u64,
     state: Mutex<Ring>,
     newest: watch::Sender<u64>,
     closed: watch::Sender<bool>,
-    /// Also told everything, e.g. the flight recorder.
+    /// Gets every envelope too, e.g. the flight recorder.
     next: Option<Arc<dyn Tap>>,
 }
 
@@ -80,7 +80,7 @@ struct Ring {
 }
 
 impl EventLog {
-    /// `boot` differs from start to start; `next` is told everything too.
+    /// `boot` differs from start to start; `next` gets every envelope too.
     pub fn new(boot: u64, next: Option<Arc<dyn Tap>>) -> Arc<Self> {
         let (newest, _) = watch::channel(0);
         let (closed, _) = watch::channel(false);
@@ -104,17 +104,17 @@ impl EventLog {
         self.state.lock().sums.clone()
     }
 
-    /// Tokens of a turn's prompts and replies, as its model told; of the newest turns.
+    /// Tokens of a turn's prompts and replies, as its model counted them. Known for the newest turns only.
     pub fn tokens_of(&self, turn: MessageId) -> (u64, u64) {
         self.state.lock().sums.turns.get(&turn).copied().unwrap_or_default()
     }
 
-    /// Ends everybody's looking on.
+    /// Ends all event streams.
     pub fn close(&self) {
         self.closed.send_replace(true);
     }
 
-    /// Completes when looking on ends.
+    /// Completes when event streams end.
     pub async fn closed(&self) {
         let mut closed = self.closed.subscribe();
         // An error means that the log itself is gone.
@@ -125,7 +125,7 @@ impl EventLog {
         format!("{:x}-{number}", self.boot)
     }
 
-    /// The number in an event id; none for one of another process.
+    /// The number in an event id; `None` for an id of another process.
     fn number_of(&self, id: &str) -> Option<u64> {
         let (boot, number) = id.split_once('-')?;
         (u64::from_str_radix(boot, 16) == Ok(self.boot)).then(|| number.parse().ok()).flatten()
@@ -139,7 +139,7 @@ impl Tap for EventLog {
         }
     }
 
-    /// Runs in the agent's critical section: it notes and wakes, nothing else.
+    /// Runs in the agent's critical section, so it only notes and wakes.
     fn emitted(&self, lsn: Lsn, envelope: &Arc<Envelope>) {
         let number = {
             let mut state = self.state.lock();
@@ -204,7 +204,7 @@ impl Noted {
     }
 }
 
-/// A message as those see it who look on.
+/// A message as observers see it.
 pub fn document(lsn: Lsn, envelope: &Envelope) -> Value {
     let meta = &envelope.meta;
     let body = serde_json::from_slice(Envelope::body_of(&envelope.encoded())).unwrap_or(Value::Null);
@@ -251,7 +251,7 @@ fn wanted(served: &Served, names: &str) -> Result<Vec<String>, Problem> {
     Ok(wanted)
 }
 
-/// The number after which a reader goes on, and whether events between are lost.
+/// The number after which a reader goes on, and whether events in between are lost.
 fn start(log: &EventLog, headers: &HeaderMap) -> (u64, bool) {
     let Some(id) = headers.get("last-event-id").and_then(|value| value.to_str().ok()) else {
         return (log.newest(), false);
@@ -263,7 +263,7 @@ fn start(log: &EventLog, headers: &HeaderMap) -> (u64, bool) {
     }
 }
 
-/// Somebody who looks on.
+/// An observer.
 struct Looking {
     log: Arc<EventLog>,
     wanted: Option<Vec<String>>,
@@ -293,7 +293,7 @@ impl Looking {
     fn fill(&mut self) {
         for noted in self.log.after(self.seen, BATCH) {
             if noted.number > self.seen + 1 {
-                // It was too slow: the ring has moved on.
+                // The reader was too slow: the ring has moved on.
                 self.queue.push_back(Event::default().event("lost").data(json!({"lost": true}).to_string()));
             }
             self.seen = noted.number;

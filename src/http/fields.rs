@@ -1,5 +1,5 @@
-//! What callers may give, by name and kind: bodies and query strings are read by the same tables, which the API's
-//! description shows too.
+//! The fields that callers may send, by name and kind. Bodies and query strings are read by the same tables. The API's
+//! description shows these tables too.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,25 +14,25 @@ use serde_json::{Map, Value, json};
 
 use super::{Problem, Served};
 
-/// How much of a body that is too large is still read, so that its sender gets to read the refusal. In bytes.
+/// How many bytes of a too large body are still read, so that its sender can read the refusal.
 const DRAIN: usize = 32 << 20;
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// As [`Kind::Words`], of the bound that holds where a field has none of its own.
+    /// As [`Kind::Words`], with the bound of fields that have none of their own.
     Text,
     /// Text within a bound.
     Words(&'static Bound),
-    /// Text that the handler holds against a bound that a person sets, such as `gateway.text_max`.
+    /// Text that the handler checks against a configured bound, such as `gateway.text_max`.
     Spoken,
     Flag,
-    /// From, to.
+    /// Lowest and highest value.
     Number(f64, f64),
-    /// From, to.
+    /// Lowest and highest value.
     Whole(u64, u64),
     Object,
-    /// Some whole numbers, each from, to; in a query string with commas between them.
+    /// Some whole numbers, each between a lowest and a highest value; in a query string, separated by commas.
     Wholes(u64, u64),
     Any,
 }
@@ -68,7 +68,7 @@ impl Field {
             }
             Kind::Any => json!({}),
         };
-        // In characters, of which none has less than a byte: what is longer is refused in any case.
+        // The schema counts characters, and each has at least one byte: a longer text is refused in any case.
         if let Some(bound) = self.bound().filter(|bound| bound.excess == Excess::Refused) {
             schema["maxLength"] = bound.limit.into();
         }
@@ -85,7 +85,7 @@ impl Field {
         }
     }
 
-    /// Within its bound, as the table of bounds says.
+    /// Cuts or refuses what is beyond its bound, as the table of bounds says.
     fn take(&self, value: &mut Value) -> Result<(), Problem> {
         let too_much = |found: usize, limit: usize| {
             let found = format!("the field {:?} has {found} bytes; at most {limit} are taken", self.name);
@@ -146,7 +146,7 @@ impl Field {
     }
 }
 
-/// What was given, checked.
+/// The checked fields of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Given(pub Map<String, Value>);
 
@@ -213,7 +213,7 @@ fn shortened(value: &Value) -> String {
     clipped(&value.to_string())
 }
 
-/// What is shown of what somebody sent.
+/// As much of a sent text as an error message shows.
 fn clipped(text: &str) -> String {
     if text.chars().nth(60).is_none() { text.to_owned() } else { text.chars().take(60).collect::<String>() + "…" }
 }
@@ -281,7 +281,10 @@ pub async fn whole_body(body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
 }
 
 fn late_body() -> Problem {
-    let found =
-        format!("the body doesn't come: nothing for {} s, or not whole within {} s", BODY_PAUSE.limit, BODY_TIME.limit);
+    let found = format!(
+        "the body didn't arrive: nothing for {} s, or not all of it within {} \
+        s",
+        BODY_PAUSE.limit, BODY_TIME.limit
+    );
     Problem::new(StatusCode::REQUEST_TIMEOUT, found, "send it at once")
 }

@@ -1,7 +1,8 @@
-//! What proxies add to a request: who sent it is not the peer then, so it is of no program of this machine.
+//! Headers that proxies add to a request. Then the peer is not the sender, so the request is not from a program of this
+//! machine.
 //!
-//! A proxy that adds nothing can't be told from a program. Whoever runs one keeps `POST /v1/stop` to itself, or lets everybody
-//! stop who reaches it.
+//! A proxy that adds no header can't be told from a program of this machine. Its operator must block `POST /v1/stop`
+//! there. Otherwise everybody who reaches the proxy can stop the agent.
 
 use axum::http::HeaderMap;
 
@@ -101,11 +102,11 @@ const FAMILIES: &[&str] = &[
     "x-webauth-",
 ];
 
-/// The first header that shows that somebody passed the request on.
+/// The first header that shows that a proxy passed the request on.
 pub fn trace_of_proxy(headers: &HeaderMap) -> Option<&str> {
     let is_of_proxy =
         |name: &&str| NAMES.binary_search(name).is_ok() || FAMILIES.iter().any(|family| name.starts_with(family));
-    // Some proxies and gateways write a low line where the standard has a hyphen.
+    // Some proxies and gateways write an underscore where the standard has a hyphen.
     headers
         .keys()
         .map(|name| name.as_str())

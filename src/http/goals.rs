@@ -1,4 +1,4 @@
-//! Goals: what is pursued, what waits, what was laid aside, and what came of the rest.
+//! Goals: the pursued one, those that wait, the suspended ones, and those that have ended.
 
 use std::sync::Arc;
 
@@ -15,12 +15,11 @@ use super::percepts::{OWNER, checked_text};
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
-/// The channel on which whoever gave a goal here hears of it.
+/// The channel on which the giver of a goal hears of it.
 const CHANNEL: &str = "http";
 
-pub const GOAL: &[Field] =
-    &[Field::needed("goal", Kind::Spoken, "what is to be reached, as one would say it to the agent")];
-pub const WISH: &[Field] = &[Field::needed("go_on", Kind::Flag, "true lets it go on, false gives it up")];
+pub const GOAL: &[Field] = &[Field::needed("goal", Kind::Spoken, "what to reach, in words as for the agent")];
+pub const WISH: &[Field] = &[Field::needed("go_on", Kind::Flag, "true resumes it, false gives it up")];
 
 pub(super) async fn survey(served: &Served, wish: Option<GoalWish>) -> Result<GoalsSurveyed, Problem> {
     Ok(served.agent.outside.door.ask(Goals::NAME, SurveyGoals { wish, by: OWNER.into() }).await?)
@@ -32,7 +31,7 @@ pub async fn goals(State(served): State<Arc<Served>>, request: Request) -> Answe
     ok(&json!({"goals": survey(&served, None).await?.goals}))
 }
 
-/// `POST /v1/goals`: behind those that there are.
+/// `POST /v1/goals`: adds a goal behind the existing ones.
 pub async fn propose(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, GOAL).await?;
@@ -42,7 +41,7 @@ pub async fn propose(State(served): State<Arc<Served>>, request: Request) -> Ans
     done(survey(&served, Some(wish)).await?)
 }
 
-/// `POST /v1/goals/{id}`: a person's word on one of them.
+/// `POST /v1/goals/{id}`: a person changes one of the goals.
 pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, WISH).await?;
@@ -50,7 +49,7 @@ pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, r
     let goal: Option<MessageId> = id.parse().ok().filter(|id| known.iter().any(|goal| goal.id == *id));
     let Some(goal) = goal else {
         let found = format!("there is no goal {id:?}");
-        return Err(Problem::new(StatusCode::NOT_FOUND, found, "see GET /v1/goals for those that there are"));
+        return Err(Problem::new(StatusCode::NOT_FOUND, found, "see GET /v1/goals for the existing ones"));
     };
     let wish = if given.flag("go_on").unwrap_or(false) {
         served.refuse_while_stopped()?;

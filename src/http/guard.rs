@@ -1,9 +1,9 @@
-//! Who may come in: whoever shows the token, or the key of a session of the page, which began with the token.
+//! Access control. A caller must show the token, or the key of a page's session, which began with the token.
 //!
-//! An address of loopback is no identity: other accounts of this machine and sandboxed programs have it too. So is no web
-//! page that this machine's browser shows: those come with a foreign `Origin`, or with a name of their own that points at
-//! loopback. Pages of `http.origins` may use the door as its own page does, and show the same. Stopping alone needs no
-//! token from this machine.
+//! A loopback address proves no identity: other accounts of this machine and sandboxed programs have it too. A web page
+//! in this machine's browser also comes from loopback. It is refused by its foreign `Origin`, or by a host name of its
+//! own that points at loopback. Pages of `http.origins` may use the door like its own page, with the same token or key.
+//! Only the stop needs no token, and only from this machine.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use super::routes::{self, Access};
 use super::socket::PATH as SOCKET;
 use super::{Problem, Served};
 
-/// How a web page shows its key where it opens a WebSocket, for which no browser sends `Authorization`: as one of the
-/// protocols that it offers, with the key's bytes in hexadecimal behind.
+/// The prefix of the protocol by which a web page shows its key when it opens a WebSocket; the key's bytes follow in
+/// hexadecimal. Browsers send no `Authorization` for WebSockets.
 const TOKEN_PROTOCOL: &str = "maxim.bearer.";
 
-/// Why somebody doesn't come in.
+/// Why a caller is refused.
 struct Refusal {
     problem: Problem,
     /// A token was shown, and it was wrong.
@@ -37,7 +37,7 @@ impl From<Problem> for Refusal {
     }
 }
 
-/// Who was let in, for records that a person reads.
+/// The admitted caller, for records that a person reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller(pub &'static str);
 
@@ -46,7 +46,7 @@ impl Caller {
     const PAGE: Self = Self("the owner, on the page");
     const ANYBODY: Self = Self("somebody over HTTP");
 
-    /// Of a request; one that came by no door is this process's own.
+    /// The caller of a request. A request that came by no door is from this process itself.
     pub fn of(request: &Request) -> Self {
         request.extensions().get().copied().unwrap_or(Self("http"))
     }
@@ -55,7 +55,7 @@ impl Caller {
 /// Lets a request pass or answers it.
 pub async fn guard(State(served): State<Arc<Served>>, mut request: Request, next: Next) -> Response {
     let access = routes::access(request.method(), request.uri().path());
-    // Who looks after processes has no token, and is told nothing of the brain; what providers post shows a signature.
+    // Process monitors have no token and learn nothing of the brain. Posts of providers carry a signature.
     if matches!(access, Access::Probe | Access::Signed) {
         return next.run(request).await;
     }
@@ -67,7 +67,7 @@ pub async fn guard(State(served): State<Arc<Served>>, mut request: Request, next
         }
         Err(Refusal { problem, is_guess: false }) => problem.into_response(),
         Err(Refusal { problem, is_guess: true }) => {
-            // A guess is no stop: others don't wait for its place.
+            // A wrong token doesn't count as a stop: its connection may make place for others.
             if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
                 connection.asks_for_stop(false);
             }
@@ -92,14 +92,14 @@ fn admit(
 ) -> Result<Caller, Refusal> {
     let host = text(headers, header::HOST).unwrap_or_default();
     refuse_foreign_pages(&served.origins, path, host, headers)?;
-    // Whoever sets a token may call the door by other names, as behind a proxy.
+    // With a configured token, the door may be called by other names, e.g. behind a proxy.
     if !matches!(served.proof, Proof::Configured(_)) && !is_loopback(host) {
         let found = format!("the host {host:?} is not this machine's own name");
         let fix = "call it as 127.0.0.1 or localhost, or, for other names, set a token of your own (http.token_file)";
         return Err(Problem::new(StatusCode::FORBIDDEN, found, fix).into());
     }
     match access {
-        // No browser can show a token where it opens a page, and the page's files hold nothing of this brain.
+        // A browser can't show a token when it opens a page. The page's files contain nothing of this brain.
         Access::Page | Access::Probe | Access::Signed => return Ok(Caller::ANYBODY),
         Access::Stop if is_of_this_machine(peer, host, headers) => return Ok(Caller::ANYBODY),
         Access::Stop | Access::Owner => {}
@@ -121,7 +121,7 @@ fn admit(
     Err(Refusal { problem: Problem::new(StatusCode::UNAUTHORIZED, found, fix), is_guess })
 }
 
-/// A program of this machine called it by this machine's own name, and no proxy passed it on.
+/// True if a program of this machine sent the request to one of this machine's own names, and no proxy passed it on.
 fn is_of_this_machine(peer: Option<IpAddr>, host: &str, headers: &HeaderMap) -> bool {
     trace_of_proxy(headers).is_none() && is_loopback(host) && peer.is_some_and(|peer| peer.to_canonical().is_loopback())
 }
@@ -130,8 +130,8 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// A browser says which page sends a request: by `Origin` wherever it could change something and for WebSockets, by
-/// `Sec-Fetch-Site` for the rest. Who sends neither is no browser of today.
+/// A browser names the page that sends a request: by `Origin` for WebSockets and wherever a request could change
+/// something, by `Sec-Fetch-Site` for the rest. A client that sends neither is not a current browser.
 fn refuse_foreign_pages(origins: &[String], path: &str, host: &str, headers: &HeaderMap) -> Result<(), Problem> {
     let found = match headers.get(header::ORIGIN) {
         Some(origin) => {
@@ -142,7 +142,7 @@ fn refuse_foreign_pages(origins: &[String], path: &str, host: &str, headers: &He
             }
             format!("a web page of {origin:?} may not use this door")
         }
-        // A link to the page may stand anywhere.
+        // Any site may link to the page.
         None if path == "/" => return Ok(()),
         None => match text(headers, HeaderName::from_static("sec-fetch-site")) {
             None | Some("same-origin" | "none") => return Ok(()),
@@ -153,7 +153,7 @@ fn refuse_foreign_pages(origins: &[String], path: &str, host: &str, headers: &He
     Err(Problem::new(StatusCode::FORBIDDEN, found, fix))
 }
 
-/// The token among the protocols that a WebSocket offers; the first counts, so that one request is one guess.
+/// The token among the protocols that a WebSocket offers. Only the first one counts, so one request is one guess.
 fn offered_token(headers: &HeaderMap) -> Option<Digest> {
     let offers = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
     let mut offers = offers.flat_map(|offer| offer.split(','));
@@ -163,7 +163,8 @@ fn offered_token(headers: &HeaderMap) -> Option<Digest> {
     Some(Digest::of(&bytes.unwrap_or_default()))
 }
 
-/// The host part of a `Host` header is `localhost` or a loopback address. None at all comes from no browser.
+/// True if the host part of a `Host` header is `localhost` or a loopback address. Also true without a `Host`: browsers
+/// always send one.
 fn is_loopback(host: &str) -> bool {
     if host.is_empty() {
         return true;

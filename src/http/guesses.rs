@@ -1,7 +1,7 @@
-//! Wrong tokens. Each is answered later than the one before it, and while its peer owes such a wait, further ones are refused at
-//! once. The peer owes the wait, not the connection: to hang up saves nothing. A right token never waits, whoever guesses
-//! meanwhile: it is compared first. What bounds the guessing of a token is therefore its length; this bounds what guessing
-//! costs, and shows it in the log.
+//! Wrong tokens. Each one is answered later than the one before it. While a peer owes such a wait, its further wrong
+//! tokens are refused at once. The peer owes the wait, not the connection: hanging up doesn't shorten it. A right token
+//! never waits, because it is compared first. So what protects the token is its length. This module limits what
+//! guessing costs the daemon, and logs it.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,19 +18,20 @@ use super::Problem;
 const FIRST: Duration = Duration::from_millis(50);
 /// The longest wait.
 const LONGEST: Duration = Duration::from_secs(5);
-/// A peer that has shown none for so long begins anew.
+/// After this time without a wrong token, a peer's count starts again at zero.
 const FORGOTTEN: Duration = Duration::from_secs(600);
-/// Peers that are remembered; the one that was heard of longest ago goes.
+/// Peers that are remembered, at most. If there are more, the peer whose last wrong token is oldest is
+/// dropped.
 const PEERS: usize = 1024;
-/// Answers that wait at a time, of all peers; beyond them a wrong token is refused at once.
+/// Answers of all peers that may wait at a time. Beyond that, a wrong token is refused at once.
 const WAITING: usize = 512;
-/// Lines of the log: one in so long for a peer, and one in [`LINES_APART`] for all.
+/// Interval of log lines: this for one peer, and [`LINES_APART`] for all.
 const PEER_LINES_APART: Duration = Duration::from_secs(10);
 const LINES_APART: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 struct Guesser {
-    /// Wrong tokens that had their answer, or wait for it.
+    /// Wrong tokens that got their answer, or wait for it.
     judged: u32,
     /// All wrong tokens, also those that were refused at once.
     shown: u32,
@@ -41,12 +42,12 @@ struct Guesser {
     logged: Option<Duration>,
 }
 
-/// What comes of a wrong token.
+/// The result for a wrong token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Noted {
-    /// How long its answer waits; else how long the peer still owes.
+    /// `Ok`: how long its answer waits. `Err`: how long the peer still owes.
     wait: Result<Duration, Duration>,
-    /// How many the peer has shown, where that is to be logged, and how many of others weren't.
+    /// If a line is due: the peer's wrong tokens, and those of others that were not logged.
     told: Option<(u32, u32)>,
 }
 
@@ -54,7 +55,7 @@ struct Noted {
 struct Table {
     peers: BTreeMap<IpAddr, Guesser>,
     logged: Option<Duration>,
-    /// Since the last line.
+    /// Wrong tokens since the last line.
     untold: u32,
 }
 
@@ -97,7 +98,7 @@ impl Table {
     }
 }
 
-/// One machine, as far as an address tells: of IPv6 a whole network belongs to one.
+/// One machine, as far as an address shows it: an IPv6 network counts as one machine.
 fn machine(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -122,7 +123,7 @@ impl Default for Guesses {
     }
 }
 
-/// One that waits; ends with its connection.
+/// An answer that waits; ends with its connection.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -132,7 +133,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Guesses {
-    /// Notes a wrong token, and waits as long as its peer has deserved.
+    /// Notes a wrong token, and waits as long as its peer owes.
     ///
     /// # Errors
     /// The peer still owes an earlier wait, or too many wait already.
@@ -152,13 +153,13 @@ impl Guesses {
         Ok(())
     }
 
-    /// Wrong tokens that were more than refused at once.
+    /// Wrong tokens that were not refused at once.
     #[cfg(test)]
     pub fn judged(&self) -> u32 {
         self.table.lock().peers.values().map(|guesser| guesser.judged).sum()
     }
 
-    /// How many wait.
+    /// How many answers wait.
     #[cfg(test)]
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::SeqCst)
@@ -167,7 +168,7 @@ impl Guesses {
 
 fn later(wait: Duration) -> Problem {
     let found = "the token is wrong, and so were others from this address shortly before";
-    let fix = "show what `maxim token` prints: the right one is never made to wait";
+    let fix = "show what `maxim token` prints: the right token never waits";
     let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, found, fix);
     problem.retry_after = Some(u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX));
     problem

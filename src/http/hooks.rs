@@ -1,5 +1,5 @@
-//! `POST /hooks/{channel}`: what providers post. The channel checks the signature; what is well is answered when it is on
-//! disk, so that a provider brings again what was lost.
+//! `POST /hooks/{channel}`: posts of providers. The channel checks the signature. A valid post is answered once it is
+//! on disk, so that its provider redelivers what was lost.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::fields::whole_body;
 use super::{Problem, Served};
 use crate::standard_error;
 
-/// Largest body, in bytes: far more than any provider's.
+/// Largest body, in bytes: far more than any provider sends.
 const LARGEST: usize = HOOK.limit;
 
 /// `POST /hooks/{channel}`.
@@ -38,13 +38,13 @@ pub async fn hook(
     let request = HookRequest { headers: &headers, target: &target, body: &body };
     let now = served.agent.outside.door.now();
     let Hooked { messages, answer } = line.hook(&request, now).map_err(|refused| match refused {
-        HookRefused::NotHere => nothing(format!("the channel {channel} takes nothing in here")),
+        HookRefused::NotHere => nothing(format!("the channel {channel} accepts no posts here")),
         HookRefused::Forged(why) => {
-            let fix = "nothing was taken; deploy/guide/src/channels.md says how the channel is set up";
+            let fix = "nothing was accepted; deploy/guide/src/channels.md says how the channel is set up";
             Problem::new(StatusCode::FORBIDDEN, why, fix)
         }
-        HookRefused::Stale(why) => Problem::new(StatusCode::FORBIDDEN, why, "nothing was taken; send it anew"),
-        HookRefused::Malformed(why) => Problem::bad(why, "nothing was taken; correct the request"),
+        HookRefused::Stale(why) => Problem::new(StatusCode::FORBIDDEN, why, "nothing was accepted; send it again"),
+        HookRefused::Malformed(why) => Problem::bad(why, "nothing was accepted; correct the request"),
     })?;
     if let Some(desk) = served.agent.outside.desk(&channel) {
         let tell = Arc::new(|text: String| standard_error::tell(text));
@@ -67,19 +67,19 @@ pub async fn hook(
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, content_type)], body).into_response())
 }
 
-/// What lets a channel be called.
+/// The fix for a channel that accepts no posts.
 fn to_be_called(channel: &str) -> &'static str {
     match channel {
         "slack" => "set channels.slack.signing_secret_file",
         "twilio" => "set channels.twilio.account_sid, auth_token_file, from and public_url",
         "discord" => "set channels.discord.public_key",
-        "mqtt" | "telegram" | "email" => "it is fetched from its provider, so nobody has to call",
-        _ => "those that are called are slack, twilio and discord",
+        "mqtt" | "telegram" | "email" => "its messages are fetched from the provider, so it needs no posts",
+        _ => "the channels with posts are slack, twilio and discord",
     }
 }
 
 fn too_many(channel: &str, retry_after_s: u64) -> Problem {
-    let found = format!("more messages came on {channel} than are taken in a minute");
+    let found = format!("more messages came on {channel} than are accepted in a minute");
     let fix = format!("send it again later, or raise channels.{channel}.per_sender and per_channel");
     let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, found, fix);
     problem.retry_after = Some(u32::try_from(retry_after_s).unwrap_or(u32::MAX));

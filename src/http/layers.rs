@@ -1,5 +1,5 @@
-//! Export and import of all memory, a JSON line a record: episodes out of a frozen view of their room, what is of the
-//! other layers from the rooms that own it, each asked the same question.
+//! Export and import of all memory, one JSON line per record. Episodes come from a frozen view of their room. The other
+//! layers come from the rooms that own them, all by the same query.
 
 use std::sync::Arc;
 
@@ -22,22 +22,23 @@ use super::{Problem, Served};
 
 pub const EXPORT: &[Field] = &[
     Field::optional("after", Kind::Text, "an earlier answer's next"),
-    Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 1000"),
+    Field::optional("limit", Kind::Whole(1, MOST), "at most this many; default 1000"),
 ];
 
-/// Rooms that own memory, in the order of an export: a percept's way, so that what others rest on comes first.
+/// Rooms that own memory, in the order of an export. It is the order of a percept: a record comes before those that
+/// refer to it.
 fn layers(served: &Served) -> Vec<RegionName> {
     let owns = |part: &&crate::agent::Part| part.hears.iter().any(|wire| wire.signal == ExportRecords::NAME);
     served.agent.parts.iter().filter(owns).map(|part| part.name).collect()
 }
 
 /// `GET /v1/memory/export`: a page of records as they are stored: episodes in the order of experience, then layer after
-/// layer. The lines are texts, so that they come through to the byte.
+/// layer. The lines are texts, so they stay the same byte for byte.
 pub async fn export(State(served): State<Arc<Served>>, request: Request) -> Answer {
     let given = query_fields(&request, EXPORT)?;
     let limit = given.0.get("limit").and_then(Value::as_u64).unwrap_or(MOST) as usize;
     let layers = layers(&served);
-    let nothing = |after: &str| Problem::bad(format!("after {after:?} nothing comes"), "give an earlier answer's next");
+    let nothing = |after: &str| Problem::bad(format!("nothing follows {after:?}"), "give an earlier answer's next");
     let (mut at, mut after) = match given.text("after") {
         None => return episodes(&served, None, limit, &layers).await,
         Some(after) if exporting::is_place(after) => {
@@ -72,18 +73,18 @@ async fn episodes(served: &Served, after: Option<String>, limit: usize, layers: 
     };
     let EpisodePage { lines, next, unreadable } = blocking(read).await?;
     if unreadable > 0 {
-        let found = format!("{unreadable} episodes are no text");
+        let found = format!("{unreadable} episodes are not text");
         return Err(Problem::new(StatusCode::CONFLICT, found, "see `maxim memory verify`"));
     }
     let next = next.or_else(|| layers.first().map(|layer| format!("{layer}:")));
     ok(&json!({"lines": lines, "next": next}))
 }
 
-/// Gives each room its lines, in the order of the file; those that name what comes later come again. With the last part
-/// of a file nothing comes any more.
+/// Gives each room its lines, in the order of the file. Lines that name later records come again. With the last part of
+/// a file nothing more follows.
 ///
 /// # Errors
-/// A room didn't answer; what was taken before stays.
+/// A room didn't answer. What was accepted before stays.
 pub async fn take_in(
     served: &Served,
     carrying: &mut Carrying,
@@ -117,7 +118,7 @@ pub async fn take_in(
     Ok(carrying.carried())
 }
 
-/// Imports that come in several requests, at most; the one that was heard of longest ago goes.
+/// Imports that may be open at the same time. If there are more, the import whose last request is oldest is dropped.
 const MOST_IMPORTS: usize = 8;
 
 /// Imports whose last part hasn't come yet, the newest last.
@@ -137,7 +138,7 @@ impl Imports {
         under_way.push((name.to_owned(), carrying));
         let over = under_way.len().saturating_sub(MOST_IMPORTS);
         for (name, _) in under_way.drain(..over) {
-            tracing::warn!(import = name, "an import was given up: others began, and its last part didn't come");
+            tracing::warn!(import = name, "an import was dropped: others began, and its last part has not come");
         }
     }
 }

@@ -19,12 +19,12 @@ use super::problem::{Answer, ok};
 use super::status::health;
 use super::{Problem, Served};
 
-/// How long the end of a sleep is waited for.
+/// How long to wait for the end of a sleep.
 const SLEEP_LIMIT: Duration = Duration::from_secs(55);
 /// Most results of one question.
 pub(super) const MOST: u64 = 1000;
 
-pub(super) const LIMIT: Field = Field::optional("limit", Kind::Whole(1, MOST), "at most so many; default 5");
+pub(super) const LIMIT: Field = Field::optional("limit", Kind::Whole(1, MOST), "at most this many; default 5");
 
 pub(super) const TIME_AFTER: Field =
     Field::optional("time_after", Kind::Text, "only from this time on, RFC 3339, or the start of a date");
@@ -55,35 +55,40 @@ pub const PREDICT: &[Field] = &[
     Field::optional("mode", Kind::Text, "in this mode"),
     Field::optional("params", Kind::Object, "the tool's parameters as JSON"),
     Field::optional("include_all_outcomes", Kind::Flag, "all outcomes known, not only the likeliest"),
-    Field::optional("limit", Kind::Whole(1, MOST), "outcomes, links and episodes, of each at most so many"),
+    Field::optional("limit", Kind::Whole(1, MOST), "at most this many outcomes, links and episodes each"),
 ];
 pub const TEMPORAL: &[Field] = &[
     Field::optional("hour", Kind::Wholes(0, 23), "in one of these hours of the day"),
     Field::optional("day", Kind::Wholes(0, 6), "on one of these days of the week, 0 is Monday"),
     Field::optional("week", Kind::Wholes(0, 3), "in one of these weeks of the month: days 1-7, 8-14, 15-21, the rest"),
     Field::optional("month", Kind::Wholes(1, 12), "in one of these months"),
-    Field::optional("like_now", Kind::Flag, "the episodes at the times most like now instead"),
+    Field::optional("like_now", Kind::Flag, "the episodes at times most similar to now instead"),
     TIME_AFTER,
     TIME_BEFORE,
-    Field::optional("sole", Kind::Flag, "only episodes that alone stand for an hour, a day, a week or a month"),
+    Field::optional("sole", Kind::Flag, "only episodes that are the only one in a bin of hour, day, week or month"),
     Field::optional("discover_rhythms", Kind::Flag, "look for what recurs"),
     LIMIT,
 ];
 const VALENCES: [&str; 3] = ["positive", "neutral", "negative"];
 pub const CAUSAL: &[Field] = &[
-    Field::optional("event", Kind::Text, "only events whose name holds this"),
-    Field::optional("outcome", Kind::Text, "only outcomes whose name holds this"),
+    Field::optional("event", Kind::Text, "only events whose name contains this"),
+    Field::optional("outcome", Kind::Text, "only outcomes whose name contains this"),
     Field::optional("memory_id", Kind::Text, "only what was learned from this episode"),
-    Field::optional("valence", Kind::Text, "only events of this worth: positive, neutral or negative"),
-    Field { meaning: "only what was met last from this time on, RFC 3339, or the start of a date", ..TIME_AFTER },
-    Field { meaning: "only what was met last up to this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
+    Field::optional("valence", Kind::Text, "only events of this valence: positive, neutral or negative"),
+    Field { meaning: "only links last seen at or after this time, RFC 3339, or the start of a date", ..TIME_AFTER },
+    Field { meaning: "only links last seen up to this time, RFC 3339, or the start of a date", ..TIME_BEFORE },
     LIMIT,
 ];
 pub const IMPORT: &[Field] = &[
     Field::optional("all", Kind::Flag, "no selective capture, no merge of equal moments"),
     Field::optional("first_line", Kind::Whole(1, 1 << 52), "the number of the first line, for reports; default 1"),
     Field::optional("import", Kind::Text, "a word of your own for an import in several requests"),
-    Field::optional("more", Kind::Flag, "more of this import follows: lines wait for what they name until the last"),
+    Field::optional(
+        "more",
+        Kind::Flag,
+        "more parts follow: lines wait for the records that they name until the last \
+    part",
+    ),
 ];
 pub const BACKUP: &[Field] =
     &[Field::optional("to", Kind::Text, "a full path to an empty folder; without it the backups of the data folder")];
@@ -102,7 +107,7 @@ pub async fn recall(State(served): State<Arc<Served>>, request: Request) -> Answ
     ask(&served, "memory_recall", given).await
 }
 
-/// Puts times for the words that time filters were given in.
+/// Replaces the words of time filters with times.
 pub(super) fn read_times(given: &mut Given, zone: &TimeZone) -> Result<(), Problem> {
     for name in [TIME_AFTER.name, TIME_BEFORE.name] {
         let time = given.text(name).map(|word| moment(word, zone));
@@ -119,7 +124,7 @@ pub(super) fn read_times(given: &mut Given, zone: &TimeZone) -> Result<(), Probl
 pub async fn predict(State(served): State<Arc<Served>>, request: Request) -> Answer {
     let mut given = query_fields(&request, PREDICT)?;
     let limit = given.0.remove("limit").and_then(|limit| limit.as_u64());
-    // Circumstances are told in words: each that was met before is looked for among them.
+    // Circumstances are given in words. Known ones are looked for among them.
     let words = ["context", "goal", "object", "person", "mode"].map(|name| given.0.remove(name));
     let words: Vec<String> = words.into_iter().flatten().filter_map(|word| Some(word.as_str()?.to_owned())).collect();
     if !words.is_empty() {
@@ -188,10 +193,10 @@ pub async fn import(State(served): State<Arc<Served>>, request: Request) -> Answ
     ok(&answer)
 }
 
-/// Numbers and the reasons against them.
+/// Line numbers, and the reasons against these lines.
 pub(super) type BadLines = Vec<(u64, String)>;
 
-/// The lines that aren't blank, with their numbers; those that aren't text apart.
+/// The lines that aren't blank, with their numbers; those that aren't UTF-8 are listed apart.
 fn numbered(bytes: &[u8], first: u64) -> (Lines, BadLines) {
     let (mut lines, mut bad) = (Vec::new(), Vec::new());
     for (number, line) in (first..).zip(bytes.split(|byte| *byte == b'\n')) {
@@ -207,7 +212,7 @@ fn numbered(bytes: &[u8], first: u64) -> (Lines, BadLines) {
     (lines, bad)
 }
 
-/// Why a line can't be taken: it, or what it is known by, is longer than its bound.
+/// Why a line is refused: it, or its id or key, is longer than its bound.
 fn too_long(line: &str) -> Option<String> {
     IMPORT_LINE.take(line).err().map(|much| much.to_string()).or_else(|| {
         let of = |name: &str| maxim_actors::region::lines::member(line, name).map(|member| member.get().to_owned());
@@ -216,7 +221,7 @@ fn too_long(line: &str) -> Option<String> {
     })
 }
 
-/// `POST /v1/memory/sleep`: the report, once it has slept; who gives up waiting doesn't wake it.
+/// `POST /v1/memory/sleep`: sleeps, and returns the report. A caller that stops waiting doesn't wake it.
 pub async fn sleep(State(served): State<Arc<Served>>, request: Request) -> Answer {
     body_fields(&served, request, &[]).await?;
     let report = served.agent.outside.door.sleep("http", SLEEP_LIMIT).await?;
@@ -254,20 +259,17 @@ pub async fn backup(State(served): State<Arc<Served>>, request: Request) -> Answ
     }))
 }
 
-/// The store is busy with a disk that takes nothing, so a copy of it would only wait.
+/// Refuses while the disk accepts nothing: a copy of the store would only wait.
 async fn refuse_without_disk(served: &Served) -> Result<(), Problem> {
     let found = match health(served).await.map(|health| health.status) {
         Some(StoreStatus::Ok) => return Ok(()),
-        Some(StoreStatus::Degraded { reason }) => format!("the store does not get to its disk: {reason}"),
+        Some(StoreStatus::Degraded { reason }) => format!("the store can't write to its disk: {reason}"),
         None => "the store does not answer".to_owned(),
     };
-    Err(Problem::later(
-        found,
-        "make room on the store's disk, then back up; what was accepted waits in memory until then",
-    ))
+    Err(Problem::later(found, "make room on the store's disk, then back up; until then, accepted data waits in memory"))
 }
 
-/// Runs what reads or writes much on a thread that may wait.
+/// Runs long reads or writes on a thread that may block.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, Problem> {

@@ -38,7 +38,7 @@ pub struct Figures {
 }
 
 type Labels = Vec<(&'static str, String)>;
-/// Latencies by the way that the stop came.
+/// Latencies by the way the stop came.
 type Stops = Family<Labels, Histogram, fn() -> Histogram>;
 
 impl Figures {
@@ -56,7 +56,7 @@ impl Figures {
     }
 }
 
-/// The way by which a stop came. Whoever said a stop phrase is no label: there are as many as there are people.
+/// The way by which a stop came. The sender of a stop phrase is no label: there are as many as there are people.
 fn way(by: &str) -> &str {
     [stop_by::HTTP, stop_by::SOCKET, stop_by::SIGNAL, stop_by::FILE]
         .into_iter()
@@ -112,7 +112,7 @@ fn brain(served: &Served, registry: &mut Registry) {
     gauge(registry, "motion_held", "1 while motion waits for a resume", is_held);
     let is_on_hold = u64::from(served.figures.is_on_hold.load(Ordering::SeqCst));
     gauge(registry, "on_hold", "1 while nothing new is proposed", is_on_hold);
-    let help = "From the call of the latch to its being set and all told, by every way";
+    let help = "From the call of the latch until it is set and all are told, by way of the stop";
     registry.register_with_unit("hard_stop_latency", help, Unit::Seconds, served.figures.stops.clone());
     let uptime = u64::try_from(frame.clock.now().duration_since(served.started).as_secs()).unwrap_or(0);
     gauge(registry, "uptime_seconds", "Since the start of the process", uptime);
@@ -158,9 +158,9 @@ fn rooms(served: &Served, registry: &mut Registry) {
     registry.register("inbox_depth", "Messages that wait for the room", depth);
     registry.register("inbox_high_water", "Most messages that have waited for the room at once", most);
     registry.register_with_unit("inbox_oldest", "Since when the oldest of them waits", Unit::Seconds, age);
-    registry.register("inbox_conflated", "Messages that a newer one of their key took the place of", conflated);
+    registry.register("inbox_conflated", "Messages replaced by a newer one of the same key", conflated);
     registry.register("region_restarts", "Restarts since the start of the process", restarts);
-    registry.register("region_handled", "Messages and deadlines dealt with", handled);
+    registry.register("region_handled", "Messages and deadlines handled", handled);
     registry.register("dead_letters", "Messages that the room failed on twice", dead);
 }
 
@@ -176,7 +176,7 @@ fn traffic(served: &Served, registry: &mut Registry) {
         let labels = [("verdict", *verdict), ("layer", *layer)].map(|(name, value)| (name, value.to_owned()));
         verdicts.get_or_create(&labels.into()).inc_by(*count);
     }
-    registry.register("fear_verdicts", "How the gate ended intents", verdicts);
+    registry.register("fear_verdicts", "Verdicts of the gate on intents", verdicts);
     let tokens = Family::<Labels, Counter>::default();
     let by_purpose =
         [("prompt", sums.prompt_tokens), ("completion", sums.completion_tokens), ("embed", sums.embed_tokens)];
@@ -195,13 +195,13 @@ fn traffic(served: &Served, registry: &mut Registry) {
 }
 
 fn disk(health: &StoreHealth, registry: &mut Registry) {
-    let help = "How long batches took to be on disk; the sum is made of the buckets' upper bounds";
+    let help = "How long batches took to be on disk; the sum is computed from the buckets' upper bounds";
     registry.register_with_unit("commit", help, Unit::Seconds, Commits(health.latency.histogram.clone()));
     let is_degraded = u64::from(health.status != StoreStatus::Ok);
-    gauge(registry, "store_degraded", "1 while what is accepted doesn't get to the disk", is_degraded);
-    gauge(registry, "store_disk_bytes", "Of the store, holes not counted", health.bytes_on_disk);
-    gauge(registry, "store_waiting_bytes", "Accepted and not on disk", health.waiting_bytes);
-    counter(registry, "store_compactions", "Times that dead space was given back", health.compactions);
+    gauge(registry, "store_degraded", "1 while accepted data doesn't reach the disk", is_degraded);
+    gauge(registry, "store_disk_bytes", "Disk space of the store, holes not counted", health.bytes_on_disk);
+    gauge(registry, "store_waiting_bytes", "Accepted data that is not on disk yet", health.waiting_bytes);
+    counter(registry, "store_compactions", "Compactions, which give back dead space", health.compactions);
     counter(registry, "store_write_failures", "Writes that failed", health.failures);
 }
 

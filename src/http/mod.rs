@@ -102,7 +102,7 @@ pub struct Served {
     pub chaos: bool,
     /// What callers must show: see [`check_listen`].
     pub proof: Proof,
-    /// Those of the page.
+    /// Sessions of the page.
     pub sessions: Sessions,
     /// Wrong tokens.
     pub guesses: Guesses,
@@ -110,13 +110,13 @@ pub struct Served {
     pub origins: Vec<String>,
     pub listen: SocketAddr,
     pub started: Timestamp,
-    /// Where the body is: dates are told in it.
+    /// The time zone of the body; dates are given in it.
     pub zone: TimeZone,
-    /// While it is set, nothing new is taken in.
+    /// While it is set, nothing new is accepted.
     pub draining: Arc<AtomicBool>,
     /// `none`, or the model's name.
     pub llm: String,
-    /// How the tokens of prompts are counted, where there is a model.
+    /// How the tokens of prompts are counted, if there is a model.
     pub tokens: Option<String>,
     pub body: Body,
     pub backups: Arc<Backups>,
@@ -128,16 +128,16 @@ pub struct Served {
     pub latch_file: Option<PathBuf>,
     /// Set once the stop path has been tried at the start; before that the daemon isn't ready.
     pub is_stop_path_tested: Arc<AtomicBool>,
-    /// The threads by which a stop comes in; none where nothing acts.
+    /// The threads that receive stops; `None` where nothing acts.
     pub stop_threads: Option<Arc<SignsOfLife>>,
     pub figures: Figures,
-    /// Where other machines may live the same agent.
+    /// Set where other machines may run the same agent.
     pub machines: Option<Arc<Machines>>,
     /// What the agent can do.
     pub tools: Arc<ToolRegistry>,
-    /// Who offers some of it.
+    /// The servers that offer tools.
     pub tool_servers: Arc<ToolServers>,
-    /// What keeps its child processes in bounds; none where nothing acts.
+    /// What confines its child processes; `None` where nothing acts.
     pub containment: Option<Containment>,
     /// Imports that come in several requests.
     pub imports: Imports,
@@ -148,7 +148,7 @@ pub struct Served {
 impl Served {
     fn refuse_while_draining(&self) -> Result<(), Problem> {
         if self.draining.load(Ordering::SeqCst) {
-            return Err(Problem::later("the daemon is ending and takes nothing new", "try again when it is back"));
+            return Err(Problem::later("the daemon is ending and accepts nothing new", "try again when it is back"));
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Served {
     /// What is asked for while it is stopped isn't done after the resume either.
     fn refuse_while_stopped(&self) -> Result<(), Problem> {
         if self.agent.frame.latch.is_stopped() {
-            let why = "it is stopped, so no goal is taken up";
+            let why = "it is stopped, so no goal is accepted";
             let fix = "clear the stop: `maxim reset`, then `maxim resume`; then say it again";
             return Err(Problem::new(StatusCode::CONFLICT, why, fix));
         }
@@ -164,7 +164,7 @@ impl Served {
     }
 }
 
-/// Answers one request in this process, without a listener, hence without the guard: whoever calls is this process.
+/// Answers one request in this process, without a listener and so without the guard: the caller is this process.
 pub async fn answer(served: &Arc<Served>, request: Request) -> (u16, Vec<u8>) {
     let mut router = routes::router().with_state(Arc::clone(served));
     let Ok(response) = router.call(request).await;

@@ -26,7 +26,7 @@ pub const OBSERVATION: &[Field] = &[
         Kind::Any,
         "what is seen: [{name, confidence, box: [left, top, right, bottom] as shares}]",
     ),
-    Field::optional("people", Kind::Any, "who is seen, likewise; a bare name is surely seen"),
+    Field::optional("people", Kind::Any, "who is seen, in the same form; a bare name has confidence 1"),
     Field::optional("pose", Kind::Any, "how the body stands: readings by joint or axis, e.g. {\"yaw\": 30, \"z\": -5}"),
     Field::optional("sound", Kind::Any, "a sound that was recognised: {name, confidence}"),
     Field::optional("speech", Kind::Any, "words that were recognised: {text, confidence}"),
@@ -40,10 +40,10 @@ pub const OBSERVATION: &[Field] = &[
 
 /// Detections in one report at most.
 const MOST: usize = 64;
-/// Words that were heard less surely than this are not taken for words.
+/// Recognised words below this confidence are ignored.
 const HEARD: f64 = 0.5;
 
-/// What a sense reports to hurt. From an intensity of 0.8 on it interrupts what is pursued.
+/// Pain that a sense reports. From an intensity of 0.8 on it interrupts what is pursued.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pain {
@@ -61,7 +61,7 @@ struct Speech {
     confidence: Confidence,
 }
 
-/// `POST /v1/observations`. Speech becomes a percept that may stop and can't command.
+/// `POST /v1/observations`. Speech becomes a percept that may stop the agent, but can't command it.
 pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     query_fields(&request, &[])?;
@@ -87,7 +87,7 @@ pub async fn observe(State(served): State<Arc<Served>>, request: Request) -> Ans
         door.put("door", id, Trust::Sensor, Observed { source, objects, people, sound, pose });
     }
     let mut answer = json!({ "id": id });
-    // A stop is one however surely it was heard.
+    // A stop counts at any confidence.
     if let Some(Speech { text, confidence }) = speech
         && (confidence.get() >= HEARD || door.is_stop(&text))
     {

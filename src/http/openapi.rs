@@ -1,4 +1,4 @@
-//! `GET /v1/openapi.json`: the description of exactly what is served, made of the table that the router is made of.
+//! `GET /v1/openapi.json`: the API's description, made from the router's own table.
 
 use serde_json::{Map, Value, json};
 

@@ -16,10 +16,10 @@ use super::memory::blocking;
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
-/// More than it ever holds.
+/// More entries than the outbox ever holds.
 const ALL: usize = 10_000;
 
-pub const OUTBOX: &[Field] = &[Field::optional("all", Kind::Flag, "those that are over as well")];
+pub const OUTBOX: &[Field] = &[Field::optional("all", Kind::Flag, "also those that are over")];
 pub const WISH: &[Field] = &[Field::needed("do", Kind::Text, "retry or drop")];
 
 /// `GET /v1/outbox`.

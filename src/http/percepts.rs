@@ -28,13 +28,13 @@ pub const OWNER: &str = "owner";
 pub const PERCEPT: &[Field] = &[
     Field::needed("text", Kind::Spoken, "what is said; up to gateway.text_max, by default 64 KiB"),
     Field::optional("channel", Kind::Words(&bounds::CHANNEL), "http or console"),
-    Field::optional("sender", Kind::Words(&bounds::SENDER), "a name, nothing more"),
+    Field::optional("sender", Kind::Words(&bounds::SENDER), "a name; it gives no rights"),
     Field::optional(
         "provider_id",
         Kind::Words(&bounds::PROVIDER_ID),
-        "a repeated one is the same message; the header Idempotency-Key is another way",
+        "a repeated id means the same message; the header Idempotency-Key is another way",
     ),
-    Field::optional("wait_s", Kind::Number(0.0, LONGEST_WAIT), "wait so many seconds for the reply"),
+    Field::optional("wait_s", Kind::Number(0.0, LONGEST_WAIT), "wait this many seconds for the reply"),
 ];
 
 /// `POST /v1/percepts`.
@@ -58,7 +58,7 @@ pub async fn perceive(State(served): State<Arc<Served>>, request: Request) -> An
         }
         match tokio::time::timeout(Duration::from_secs_f64(seconds), turn).await {
             Ok(Ok(Ok(ended))) => return Ok(json_answer(StatusCode::OK, &ended_document(&ended))),
-            // It is on disk all the same, and its end is in the why-record.
+            // The percept is on disk all the same, and its end is in the why-record.
             Ok(Ok(Err(lost))) => {
                 let body = json!({"id": id, "durable": true, "repeated": accepted.repeated, "lost": lost});
                 return Ok(json_answer(StatusCode::ACCEPTED, &body));
@@ -75,7 +75,7 @@ fn submission(served: &Served, given: &Given) -> Result<(Arc<Desk>, Submission),
         None | Some("http") => (&served.agent.outside.http, "http"),
         Some("console") => (&served.agent.outside.console, "console"),
         Some(other) => {
-            let found = format!("the channel {other:?} doesn't come in here");
+            let found = format!("the channel {other:?} can't be used here");
             return Err(Problem::bad(found, "give \"http\" or \"console\", or leave it out"));
         }
     };
@@ -86,7 +86,7 @@ fn submission(served: &Served, given: &Given) -> Result<(Arc<Desk>, Submission),
     Ok((Arc::clone(desk), submission))
 }
 
-/// The end of the turn that a repeated message is of, where it ended before; in an earlier process too.
+/// The end of a repeated message's turn, if it has ended, also in an earlier process.
 pub async fn ended_before(served: &Served, accepted: &Accepted) -> Option<TurnEnded> {
     let (store, turn) = (served.agent.frame.store.clone(), accepted.percept);
     let read = async { blocking(move || super::why::ended(&store, turn)).await.ok().flatten() };
@@ -106,7 +106,7 @@ pub fn checked_text(served: &Served, name: &str, text: &str) -> Result<String, P
     Ok(text.to_owned())
 }
 
-/// Hands it in and waits until it is on disk.
+/// Submits it, and waits until it is on disk.
 pub async fn submit(desk: &Desk, submission: Submission) -> Result<Accepted, Problem> {
     accepted(desk.submit(submission)).await
 }
@@ -125,7 +125,7 @@ pub async fn accepted(told: oneshot::Receiver<Result<Accepted, String>>) -> Resu
             "see \"disk\" in `maxim status`, and send it again with the same provider_id",
         )),
         _ => Err(Problem::later(
-            format!("the brain did not take it within {} s", ACCEPTANCE.as_secs()),
+            format!("the brain did not accept it within {} s", ACCEPTANCE.as_secs()),
             "see `maxim status` for rooms that are down, and send it again with the same provider_id",
         )),
     }

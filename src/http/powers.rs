@@ -1,4 +1,4 @@
-//! What the agent may at present, and a person's word that gives back what it has taken from itself.
+//! What the agent may do now, and a person's request to restore what it has lowered.
 
 use std::sync::Arc;
 

@@ -23,15 +23,16 @@ use super::problem::{Answer, ok};
 use super::{Problem, Served};
 use crate::stopping::{stop_by, stop_document};
 
-/// By whom it is, in the latch and in records.
+/// The author, in the latch and in records.
 const BY: &str = stop_by::HTTP;
-/// So long a stop waits for its body before it is carried out: where one is sent together with the head, it is there.
+/// How long a stop waits for its body before it is carried out. A body that is sent together with the head arrives in
+/// this time.
 const AT_ONCE: Duration = Duration::from_millis(2);
-/// How long a stop that is carried out waits for its body, which may say why.
+/// How long a stop that is already carried out waits for its body, which may give the reason.
 const BODY: Duration = Duration::from_millis(250);
 /// How long a stop waits for the rooms before it answers.
 const CONFIRMATION: Duration = Duration::from_millis(50);
-/// How long a reset or resume, which the latch has done already, waits for the rooms.
+/// How long a reset or resume waits for the rooms. The latch has changed before.
 const ROOMS: Duration = Duration::from_secs(2);
 /// The longest hold in seconds: a year.
 const LONGEST_HOLD: f64 = 31_536_000.0;
@@ -41,15 +42,16 @@ pub const HOLD: &[Field] =
     &[Field::optional("duration_s", Kind::Number(0.0, LONGEST_HOLD), "for how many seconds; without it until resumed")];
 pub const REDIRECT: &[Field] = &[Field::needed("goal", Kind::Spoken, "what to do first")];
 
-/// `POST /v1/stop`. Works while rooms are down: the latch acts here, and the rooms are told.
+/// `POST /v1/stop`. Works while rooms are down: the handler sets the latch itself and also sends the stop to the rooms.
 pub async fn stop(State(served): State<Arc<Served>>, request: Request) -> Answer {
-    // On a task of its own: it is carried out though the caller hangs up, or its connection has to make place.
+    // Runs on its own task: the stop is carried out even if the caller hangs up, or if its connection has to make
+    // place.
     let carried = tokio::spawn(carry_out(served, request));
-    let broken = |error| Problem::later(format!("the stop broke off: {error}"), "stop it by `maxim stop`");
+    let broken = |error| Problem::later(format!("the stop failed: {error}"), "stop it with `maxim stop`");
     carried.await.map_err(broken)?
 }
 
-/// Whoever calls this wants it to stop, whatever else is wrong with the call, and whether its body comes or not.
+/// A call of this path is a stop, whatever else is wrong with it, and whether its body comes or not.
 async fn carry_out(served: Arc<Served>, request: Request) -> Answer {
     let mut body = pin!(body_fields(&served, request, STOP));
     let early = tokio::time::timeout(AT_ONCE, body.as_mut()).await.ok();
@@ -61,7 +63,7 @@ async fn carry_out(served: Arc<Served>, request: Request) -> Answer {
     let given = match early {
         Some(given) => given,
         None => {
-            let late = || Err(Problem::bad("the body of the stop doesn't come", "send it at once"));
+            let late = || Err(Problem::bad("the body of the stop didn't arrive", "send it at once"));
             let given = tokio::time::timeout(BODY, body).await.unwrap_or_else(|_| late());
             if let Some(reason) = reason_of(&given) {
                 detail = frame.latch.explain(&detail, reason).unwrap_or(detail);
@@ -69,7 +71,7 @@ async fn carry_out(served: Arc<Served>, request: Request) -> Answer {
             given
         }
     };
-    // The circuit answers by itself later than we may wait, so it is asked on a task of its own.
+    // The circuit may answer later than this may wait, so it is asked on its own task.
     let door = Arc::clone(&served.agent.outside.door);
     let told = tokio::spawn(async move { door.preempt(PreemptionRequested::Stop(detail)).await });
     let durable = tokio::task::spawn_blocking(move || durable.confirm());
@@ -98,7 +100,7 @@ pub async fn resume(State(served): State<Arc<Served>>, request: Request) -> Answ
     Ok(answer)
 }
 
-/// The latch first, which is the truth; then the rooms, as far as they answer.
+/// Changes the latch first, which decides, and then tells the rooms, as far as they answer.
 async fn release(
     served: &Arc<Served>,
     leave: fn(&StopLatch) -> Result<LatchState, LatchError>,
@@ -137,7 +139,7 @@ pub async fn hold(State(served): State<Arc<Served>>, request: Request) -> Answer
     ok(&body)
 }
 
-/// `POST /v1/redirect`: what is pursued is laid aside, and this is pursued instead.
+/// `POST /v1/redirect`: the present goal is suspended, and this one is pursued instead.
 pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> Answer {
     served.refuse_while_draining()?;
     let given = body_fields(&served, request, REDIRECT).await?;
@@ -153,7 +155,7 @@ pub async fn redirect(State(served): State<Arc<Served>>, request: Request) -> An
     };
     let changed = told(&served, redirect).await?;
     let mut body = document(&served, watch.elapsed(), Some(&changed));
-    // The goals room heard of it before it hears this question.
+    // The goals room gets the redirect before it gets this question.
     let told = survey(&served, None).await?;
     let own = redirected(&told.goals, &goal);
     body["goal"] = json!(own.map_or(goal.as_str(), |own| own.title.as_str()));

@@ -20,7 +20,7 @@ pub struct Problem {
     pub more: Map<String, Value>,
 }
 
-/// What a handler gives.
+/// The result of a handler.
 pub type Answer = Result<Response, Problem>;
 
 impl Problem {
@@ -34,7 +34,7 @@ impl Problem {
 
     /// A field is beyond its bound.
     pub fn too_much(detail: impl Into<String>, field: &str, limit: usize) -> Self {
-        let fix = format!("give at most {limit} bytes; all bounds stand in deploy/bounds.md");
+        let fix = format!("give at most {limit} bytes; deploy/bounds.md lists all bounds");
         let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail, fix);
         problem.more.insert("field".into(), field.into());
         problem.more.insert("limit_bytes".into(), limit.into());
@@ -46,7 +46,7 @@ impl Problem {
         Self::too_much(much.to_string(), much.name, much.limit)
     }
 
-    /// It may work later.
+    /// A refusal that may be over later.
     pub fn later(detail: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { retry_after: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail, fix) }
     }
@@ -71,7 +71,7 @@ impl IntoResponse for Problem {
         let body = self.document().to_string();
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
         let mut response = (self.status, kind, body).into_response();
-        // For those who have another form of errors.
+        // Kept for clients that need another form of errors.
         response.extensions_mut().insert(self.clone());
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -92,7 +92,7 @@ impl From<Unanswered> for Problem {
             Unanswered::Lost(_) => Self::later(detail, "try again"),
             Unanswered::NotDurable(_) => Self::later(
                 detail,
-                "mend what it names, or make room on the store's disk; it answers again by itself then",
+                "correct what it names, or make room on the store's disk; then it answers again by itself",
             ),
         }
     }

@@ -1,8 +1,9 @@
 //! What a caller shows, and whether it is the owner's.
 //!
-//! An address of loopback is no identity: other accounts and the programs of tools have it too. So the owner shows the token,
-//! or the key of a page's session (`sessions.rs`). Who may use a route stands in its `Access` (`routes.rs`); a path that isn't
-//! listed is the owner's. A wrong token waits for its answer (`guesses.rs`); a right one never waits.
+//! A loopback address proves no identity: other accounts and the programs of tools have it too. So the owner shows the
+//! token, or the key of a page's session (`sessions.rs`). The `Access` of a route says who may use it (`routes.rs`). A
+//! path that isn't listed is for the owner only. The answer to a wrong token is delayed (`guesses.rs`); a right token
+//! never waits.
 
 use std::net::SocketAddr;
 
@@ -11,8 +12,8 @@ use ring::digest::{SHA256, digest};
 use crate::config::Secret;
 use crate::data_folder::TokenKind;
 
-/// SHA-256 of a token or key. What is held and compared is the digest: neither the time of a comparison nor the memory of
-/// the process gives the text away.
+/// SHA-256 of a token or key. Only the digest is kept and compared. So neither the time of a comparison nor the
+/// process's memory reveals the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
@@ -27,7 +28,7 @@ impl Digest {
 /// How the door knows its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// It asks nobody: `http.open`.
+    /// It asks for no token: `http.open`.
     Open,
     /// By the token that the daemon has made for itself.
     Own(Digest),
@@ -68,17 +69,18 @@ pub enum BadDoor {
     )]
     NoToken(SocketAddr),
     #[error(
-        "http.open = true, and http.listen = \"{0}\" is reached from other machines; take http.open away and set a token, or listen on 127.0.0.1"
+        "http.open = true, and http.listen = \"{0}\" is reached from other machines; remove http.open and set a token, \
+        or listen on 127.0.0.1"
     )]
     OpenToAll(SocketAddr),
-    #[error("http.open = true, and a token is set, which nobody would be asked for; take one of the two away")]
+    #[error("http.open = true, but a token is set, which nobody would be asked for; remove one of the two")]
     OpenWithToken,
 }
 
 /// Beyond loopback a token must be set: other machines need it, and the daemon's own is for this one.
 ///
 /// # Errors
-/// The address isn't loopback and nobody would be asked; or the configuration contradicts itself.
+/// The address isn't loopback and no token would be asked for; or the configuration contradicts itself.
 pub fn check_listen(listen: SocketAddr, token: Option<&Secret>, open: bool) -> Result<(), BadDoor> {
     match (listen.ip().to_canonical().is_loopback(), token, open) {
         (_, Some(_), true) => Err(BadDoor::OpenWithToken),

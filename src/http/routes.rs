@@ -15,7 +15,7 @@ use super::{
     working,
 };
 
-/// What a body is.
+/// The kind of a body.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
     None,
@@ -25,18 +25,18 @@ pub enum Body {
     Schema(fn() -> Value),
     /// JSON lines.
     Lines,
-    /// Whatever its provider signs.
+    /// A body that its provider has signed.
     Signed,
 }
 
-/// Whom a path answers.
+/// Who may use a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Who shows the token or a session's key.
+    /// Callers that show the token or a session's key.
     Owner,
-    /// Each program of this machine, and the owner from elsewhere.
+    /// Every program of this machine, and the owner from elsewhere.
     Stop,
-    /// Each page that may use the door, and what is no page.
+    /// Pages that may use the door, and clients that are no pages.
     Page,
     /// Everybody.
     Probe,
@@ -94,7 +94,7 @@ const OK: &[(u16, &str)] = &[(200, "done")];
 const LATER: (u16, &str) = (503, "not now; Retry-After says when");
 const CONFLICT: (u16, &str) = (409, "it is not in a state for that");
 
-/// All of them.
+/// All routes.
 pub const ROUTES: &[Route] = &[
     act(
         "/v1/percepts",
@@ -144,17 +144,17 @@ pub const ROUTES: &[Route] = &[
     act("/v1/goals", "Give it a goal", goals::GOAL, &[(200, "{goals}"), LATER], || post(goals::propose)),
     act(
         "/v1/goals/{id}",
-        "Let a goal go on that was laid aside, or give it up",
+        "Resume a suspended goal, or give it up",
         goals::WISH,
         &[(200, "{goals}"), (404, "no such goal"), CONFLICT, LATER],
         || post(goals::decide),
     ),
-    read("/v1/powers", "What the agent may at present", &[], &[(200, "{powers, lowered, names}"), LATER], || {
+    read("/v1/powers", "What the agent may do now", &[], &[(200, "{powers, lowered, names}"), LATER], || {
         get(powers::powers)
     }),
     act(
         "/v1/powers/restore",
-        "Give back what the agent has lowered of its powers",
+        "Restore the powers that the agent has lowered",
         &[],
         &[(200, "{powers, lowered, names}"), LATER],
         || post(powers::restore),
@@ -188,7 +188,7 @@ pub const ROUTES: &[Route] = &[
     }),
     read(
         "/v1/memory/associated",
-        "What hangs together with records or with what a question finds",
+        "What is associated with records, or with the results of a question",
         concepts::ASSOCIATED,
         &[(200, "{results, concepts, others, missing}"), LATER],
         || get(concepts::associated),
@@ -205,14 +205,14 @@ pub const ROUTES: &[Route] = &[
     }),
     act(
         "/v1/memory/forget",
-        "Take a record out for good, with its edges",
+        "Delete a record for good, with its edges",
         concepts::FORGET,
         &[(200, "{layer, id, found, what}"), LATER],
         || post(concepts::forget),
     ),
     act(
         "/v1/memory/promote",
-        "Make concepts of what repeats, now",
+        "Make concepts from what repeats, now",
         &[],
         &[(200, "{offered, verdicts, sources, created, reinforced, …}"), LATER],
         || post(concepts::promote),
@@ -224,7 +224,7 @@ pub const ROUTES: &[Route] = &[
         &[(200, "{name, accepted, reason}"), LATER],
         || post(concepts::relation_type),
     ),
-    read("/v1/memory/similar", "Situations most alike", similar::SIMILAR, &[(200, "{results}"), LATER], || {
+    read("/v1/memory/similar", "Most similar situations", similar::SIMILAR, &[(200, "{results}"), LATER], || {
         get(similar::similar)
     }),
     read("/v1/memory/causal", "What led to what", memory::CAUSAL, &[(200, "{results, found}"), LATER], || {
@@ -234,7 +234,7 @@ pub const ROUTES: &[Route] = &[
         access: Access::Owner,
         method: "post",
         path: "/v1/memory/import",
-        summary: "Take in episodes, or what an export wrote, as JSON lines; durable when answered",
+        summary: "Import episodes, or a whole export, as JSON lines; durable when answered",
         query: memory::IMPORT,
         body: Body::Lines,
         answers: &[
@@ -248,7 +248,7 @@ pub const ROUTES: &[Route] = &[
         "/v1/memory/export",
         "A page of all memory as it is stored",
         layers::EXPORT,
-        &[(200, "{lines, next}: texts of JSON, and what to go on after")],
+        &[(200, "{lines, next}: texts of JSON, and where to continue")],
         || get(layers::export),
     ),
     act(
@@ -309,7 +309,7 @@ pub const ROUTES: &[Route] = &[
     read("/v1/approvals", "What the gate asks a person", &[], OK, || get(safety::approvals)),
     read(
         "/v1/approvals/grants",
-        "What a person allowed for good, and what each grant covers",
+        "Standing grants, and what each of them covers",
         &[],
         &[(200, "{grants, most}"), LATER],
         || get(safety::grants),
@@ -318,7 +318,7 @@ pub const ROUTES: &[Route] = &[
         access: Access::Owner,
         method: "delete",
         path: "/v1/approvals/grants/{id}",
-        summary: "Take back what was allowed for good",
+        summary: "Revoke a standing grant",
         query: &[],
         body: Body::None,
         answers: &[(200, "it is on disk: {grants, most}"), (404, "there is no such grant"), LATER],
@@ -330,8 +330,8 @@ pub const ROUTES: &[Route] = &[
         safety::DECISION,
         &[
             (200, "it is on disk: {id, allow, always, granted}"),
-            (404, "nothing is asked under it"),
-            (409, "it can't be granted so; the question is still open"),
+            (404, "there is no such open question"),
+            (409, "it can't be granted like this; the question is still open"),
             LATER,
         ],
         || post(safety::decide),
@@ -358,7 +358,7 @@ pub const ROUTES: &[Route] = &[
     }),
     act(
         "/v1/outbox/{id}",
-        "Have a message sent after all, or never",
+        "Send a message after all, or drop it",
         outbox::WISH,
         &[(200, "{id, state}"), CONFLICT, (404, "there is no such message"), LATER],
         || post(outbox::change),
@@ -367,13 +367,13 @@ pub const ROUTES: &[Route] = &[
         access: Access::Signed,
         method: "post",
         path: "/hooks/{channel}",
-        summary: "Where providers of slack, twilio and discord post; shows a signature in the place of a token",
+        summary: "Where providers of slack, twilio and discord post; a signature takes the place of a token",
         query: &[],
         body: Body::Signed,
         answers: &[
             (200, "it is on disk; what the provider wants to read"),
             (400, "it can't be read"),
-            (404, "this channel takes nothing in here"),
+            (404, "this channel accepts no posts here"),
             (413, "too large"),
             (429, "too many; Retry-After says when"),
             LATER,
@@ -406,7 +406,7 @@ pub const ROUTES: &[Route] = &[
         Access::Page,
         act(
             "/v1/session",
-            "Exchange such a key, once, for what the page shows from then on in the place of the token",
+            "Exchange such a key, once, for the key that the page then shows in place of the token",
             sessions::EXCHANGE,
             &[(200, "{session, idle_s}"), (429, "too many wrong keys")],
             || post(sessions::begin),
@@ -423,11 +423,11 @@ pub const ROUTES: &[Route] = &[
     read("/v1/openapi.json", "This description", &[], OK, || get(openapi::openapi)),
 ];
 
-/// Whom a request's path answers; what isn't in the table is for the owner alone.
+/// Who may use a request's path. A path that isn't in the table is for the owner only.
 pub fn access(method: &Method, path: &str) -> Access {
     let is_meant = |route: &&Route| match route.path.split_once('{') {
         None => route.path == path,
-        // A path that is open takes one part behind its head.
+        // An open path accepts one more part after its head.
         Some((head, _)) => path.strip_prefix(head).is_some_and(|rest| !rest.is_empty() && !rest.contains('/')),
     };
     let answers = |route: &&Route| {
@@ -443,7 +443,7 @@ pub fn router() -> Router<Arc<Served>> {
     all.fallback(unknown).method_not_allowed_fallback(wrong_method)
 }
 
-/// The least likeness of a path that somebody may have meant, from 0 to 1.
+/// The lowest similarity at which a path is suggested, from 0 to 1.
 const NEAR: f64 = 0.6;
 
 async fn unknown(request: Request) -> Problem {

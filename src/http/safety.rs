@@ -1,4 +1,4 @@
-//! What waits for a person: approvals, and messages that rooms failed on.
+//! What waits for a person: approvals, and dead letters.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use super::memory::blocking;
 use super::problem::{Answer, ok};
 use super::{Problem, Served};
 
-/// Letters of one room that are shown.
+/// Dead letters of one room that are shown, at most.
 const LETTERS: usize = 1000;
 
 pub const DECISION: &[Field] = &[
     Field::needed("allow", Kind::Flag, "whether it may be done"),
-    Field::optional("always", Kind::Flag, "from now on too, for exactly what the question's \"always\" says"),
-    Field::optional("any_arguments", Kind::Flag, "from now on too, for what the question's \"any_arguments\" says"),
+    Field::optional("always", Kind::Flag, "also from now on, for exactly what the question's \"always\" says"),
+    Field::optional("any_arguments", Kind::Flag, "also from now on, for what the question's \"any_arguments\" says"),
     Field::optional(
         "pattern",
         Kind::Text,
-        "from now on too, for one simple command of this form, such as cargo test *",
+        "also from now on, for one simple command of this form, such as cargo test *",
     ),
 ];
 
@@ -119,7 +119,7 @@ pub async fn decide(State(served): State<Arc<Served>>, Path(id): Path<String>, r
         return Err(unknown(format!("nothing is asked under {approval}; it may have expired or been answered")));
     }
     let door = &served.agent.outside.door;
-    // A yes that a crash could take back again is none.
+    // A yes that a crash could undo doesn't count.
     let always = reach.is_some();
     let decided = door.answered(door.decide_for(approval, allow, reach, by.into())).await?;
     if let Some(why) = decided.refused {
@@ -150,20 +150,20 @@ async fn survey_grants(served: &Served, revoke: Option<String>) -> Result<Grants
     Ok(served.agent.outside.door.ask(FearAgent::NAME, survey).await?)
 }
 
-/// `GET /v1/approvals/grants`: what was allowed for good.
+/// `GET /v1/approvals/grants`: the standing grants.
 pub async fn grants(State(served): State<Arc<Served>>, request: Request) -> Answer {
     query_fields(&request, &[])?;
     ok(&json!(survey_grants(&served, None).await?))
 }
 
-/// `DELETE /v1/approvals/grants/{id}`: takes one back.
+/// `DELETE /v1/approvals/grants/{id}`: revokes a grant.
 pub async fn revoke(State(served): State<Arc<Served>>, Path(id): Path<String>, request: Request) -> Answer {
     query_fields(&request, &[])?;
     let told = survey_grants(&served, Some(id)).await?;
     match told.refused {
         Some(why) => {
             let (found, fix) =
-                why.split_once("; ").unwrap_or((&why, "see GET /v1/approvals/grants for those that there are"));
+                why.split_once("; ").unwrap_or((&why, "see GET /v1/approvals/grants for the existing ones"));
             Err(Problem::new(StatusCode::NOT_FOUND, found, fix))
         }
         None => ok(&json!(told)),

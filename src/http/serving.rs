@@ -104,7 +104,8 @@ pub(super) async fn run(listener: TcpListener, serving: Serving, shutdown: impl 
             Err(error) if is_of_the_caller(&error) => continue,
             Err(error) => {
                 if !std::mem::replace(&mut is_told, true) {
-                    tracing::error!(%error, "no connection can be taken; raise the limit of open files if it says so");
+                    tracing::error!(%error, "no connection can be accepted; raise the limit of open files if it says \
+                    so");
                 }
                 all.make_place();
                 tokio::time::sleep(NO_HANDLE).await;
@@ -263,7 +264,7 @@ impl HttpBody for Arriving {
     }
 }
 
-/// An answer's body: when it is gone, the connection waits for its next request.
+/// An answer's body. When it is dropped, the connection waits for its next request.
 struct Leaving {
     body: Body,
     connection: Arc<Connection>,

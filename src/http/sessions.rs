@@ -1,5 +1,6 @@
-//! Sessions of the page. `maxim open` asks for a key, which the page finds in the fragment of its address and exchanges,
-//! once, for a key of its session. No cookie: a browser would show it to each port of this machine.
+//! Sessions of the page. `maxim open` asks for a key. The page finds the key in the fragment of its address, and
+//! exchanges it, once, for the key of its session. There is no cookie: a browser would send it to every port of this
+//! machine.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,9 +20,9 @@ use crate::{loopback, token};
 
 /// How long a key of `maxim open` works.
 const KEY_LASTS: Duration = Duration::from_secs(120);
-/// Keys that wait for their page, at most; the oldest goes.
+/// Keys that wait for their page, at most; the oldest is dropped.
 const KEYS: usize = 16;
-/// Sessions at a time; the one that asked longest ago goes.
+/// Sessions that may exist at the same time. If there are more, the session that was used longest ago is dropped.
 const SESSIONS: usize = 32;
 
 pub const KEY: &[Field] = &[Field::optional(
@@ -37,7 +38,7 @@ pub const EXCHANGE: &[Field] =
 enum Refusal {
     /// Used already, too old, or never one.
     Unknown,
-    /// Its page runs on another account than it was made for.
+    /// The session was made for another account than the caller's.
     OtherAccount,
 }
 
@@ -47,7 +48,7 @@ struct Key {
     account: Option<u32>,
 }
 
-/// What is held, in digests. Times count from the start of the daemon, whose end is the end of all sessions.
+/// Keys and sessions, as digests. Times count from the start of the daemon. All sessions end with the daemon.
 #[derive(Default)]
 struct Held {
     keys: Vec<Key>,
@@ -62,7 +63,7 @@ impl Held {
         self.keys.drain(..over);
     }
 
-    /// Takes a key that fits, once. One that is shown by another account is used up too: somebody has seen it.
+    /// Takes a matching key, once. A key that another account shows is used up too, because that account has seen it.
     fn take_key(&mut self, key: &Digest, now: Duration, account: impl Fn() -> Option<u32>) -> Result<(), Refusal> {
         let place = self.keys.iter().position(|known| known.digest == *key).ok_or(Refusal::Unknown)?;
         let found = self.keys.remove(place);
@@ -85,7 +86,7 @@ impl Held {
         }
     }
 
-    /// Whether it is the key of a session, which is used by this.
+    /// True for the key of a session. This counts as a use of the session.
     fn is_session(&mut self, shown: &Digest, now: Duration, idle: Duration) -> bool {
         self.sessions.retain(|(_, used)| now.saturating_sub(*used) < idle);
         match self.sessions.iter_mut().find(|(digest, _)| digest == shown) {
@@ -106,7 +107,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Each ends when it has asked nothing for `idle`.
+    /// Each session ends when it has asked for nothing for `idle`.
     pub fn new(idle: Duration) -> Self {
         Self { held: Mutex::default(), watch: Stopwatch::start(), idle }
     }

@@ -1,4 +1,4 @@
-//! Likeness over HTTP: the same as the tool similarity_search.
+//! Similarity search over HTTP, the same as the tool similarity_search.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use super::memory::{LIMIT, TIME_AFTER, TIME_BEFORE, ask, read_times};
 use super::problem::Answer;
 use super::{Problem, Served};
 
-/// What can be compared with; the rest only says which memories are.
+/// Fields to compare with. The others only filter the memories.
 const CUES: [&str; 6] = ["memory_id", "context", "tool_name", "goal", "object", "person"];
 pub const SIMILAR: &[Field] = &[
-    Field::optional("memory_id", Kind::Text, "like this memory"),
-    Field::optional("context", Kind::Text, "like these circumstances, in words"),
-    Field::optional("tool_name", Kind::Text, "like uses of this tool"),
-    Field::optional("goal", Kind::Text, "with a goal like this"),
+    Field::optional("memory_id", Kind::Text, "similar to this memory"),
+    Field::optional("context", Kind::Text, "similar to these circumstances, in words"),
+    Field::optional("tool_name", Kind::Text, "similar to uses of this tool"),
+    Field::optional("goal", Kind::Text, "with a similar goal"),
     Field::optional("object", Kind::Text, "with this object"),
     Field::optional("person", Kind::Text, "with this person"),
     Field::optional("mode", Kind::Text, "only in this mode"),

@@ -1,4 +1,4 @@
-//! `GET /ws`: the WebSocket channel. JSON in, JSON out; each connection hears of its own turns.
+//! `GET /ws`: the WebSocket channel. JSON in, JSON out; each connection only hears of its own turns.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use super::{Problem, Served};
 
 /// Where it is.
 pub const PATH: &str = "/ws";
-/// What a client may name as its protocol; who names none speaks the same.
+/// The protocol name that a client may offer. Without a name the protocol is the same.
 const PROTOCOL: &str = "maxim";
 
 /// What a client may send.
 const SAYING: &[Field] = &[
     Field::needed("text", Kind::Spoken, "what is said; up to gateway.text_max, by default 64 KiB"),
-    Field::optional("sender", Kind::Words(&bounds::SENDER), "a name, nothing more"),
-    Field::optional("provider_id", Kind::Words(&bounds::PROVIDER_ID), "a repeated one is the same message"),
+    Field::optional("sender", Kind::Words(&bounds::SENDER), "a name; it gives no rights"),
+    Field::optional("provider_id", Kind::Words(&bounds::PROVIDER_ID), "a repeated id means the same message"),
 ];
 
 /// How often a peer is asked for a sign of life.
@@ -38,7 +38,8 @@ const PING: Duration = Duration::from_secs(30);
 const READ_BUFFER: usize = 8 << 10;
 /// The largest message out has this many bytes at least.
 const WRITE_BUFFER: usize = 4 << 20;
-/// The newest turns of one connection: of an ended one may still be told what became of a question that it asked.
+/// The newest turns that a connection knows. After a turn has ended, the outcome of a question that it asked may still
+/// be reported.
 const TURNS: usize = 4096;
 
 /// `GET /ws`.
@@ -112,7 +113,7 @@ fn document_of(document: &Value) -> Message {
     Message::Text(document.to_string().into())
 }
 
-/// An error: it is closed, or its reader takes nothing.
+/// An error means that the socket is closed, or that its reader accepts nothing.
 async fn send(socket: &mut WebSocket, message: Message) -> Result<(), axum::Error> {
     let patience = Duration::from_secs(bounds::SOCKET_SILENCE.limit as u64);
     let sent = tokio::time::timeout(patience, socket.send(message)).await;

@@ -1,4 +1,4 @@
-//! How it is: `GET /v1/status`, `/healthz` and `/readyz`.
+//! The state of the daemon: `GET /v1/status`, `/healthz` and `/readyz`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use super::{Served, safety};
 use crate::agent::containment::Containment;
 use crate::stopping::StopThread;
 
-/// How long counts and the disk's figures are waited for: a status must come while parts are down.
+/// How long to wait for counts and the disk's figures: a status must also come while parts are down.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What each layer of memory counts, by the name of its room.
@@ -90,7 +90,7 @@ pub async fn status(State(served): State<Arc<Served>>, request: Request) -> Answ
     }))
 }
 
-/// How many questions of the gate wait for a person; nothing where the store doesn't answer.
+/// How many questions of the gate wait for a person; null if the store doesn't answer.
 async fn approvals(served: &Served) -> Value {
     match tokio::time::timeout(PATIENCE, safety::asked(served)).await {
         Ok(Ok(asked)) => json!({"waiting": asked.len()}),
@@ -171,10 +171,10 @@ pub async fn memory(served: &Arc<Served>) -> Value {
     counted(served).await.memory
 }
 
-/// What rooms count; null where nobody answers in time.
+/// Counts of the rooms; null for a room that doesn't answer in time.
 struct Counted {
     memory: Value,
-    /// How far the encoder beside the embedded one is; null where none is configured.
+    /// The progress of the second encoder; null if none is configured.
     encoder: Value,
     /// What was spent, and what is left of the scarcest.
     energy: Value,
@@ -240,7 +240,7 @@ fn missing(served: &Served) -> Vec<String> {
         missing.push("the stop path is not tested yet".into());
     }
     let dead = dead_stop_threads(served).into_iter();
-    missing.extend(dead.map(|thread| format!("no stop comes in by {} any more: its thread is dead", thread.word())));
+    missing.extend(dead.map(|thread| format!("stops by {} no longer arrive: its thread is dead", thread.word())));
     let hearts = served.agent.supervision.hearts();
     let down = hearts.iter().filter(|heart| heart.state() != WardState::Running);
     missing.extend(down.map(|heart| format!("{} is {}", heart.name(), heart.state().as_str())));

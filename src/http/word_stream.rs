@@ -1,7 +1,7 @@
 //! The words of a turn as a chat client's stream: the role at once, a piece for each thing that is said, the end.
 //!
-//! What a model writes is no speech before the gate has passed the action that says it, so no word comes earlier. While nothing
-//! is said there are comments, so that nobody between takes the line for dead.
+//! A model's text is no speech before the gate has passed the action that says it, so no word comes earlier. Meanwhile
+//! comments are sent, so that no proxy takes the connection for dead.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -27,7 +27,7 @@ pub(super) struct WordStream {
     created: i64,
     /// Whether the client asked for what it cost.
     wants_usage: bool,
-    /// Chunks that are to be sent.
+    /// Chunks that wait to be sent.
     ready: VecDeque<String>,
     said: Vec<String>,
     is_over: bool,

@@ -18,7 +18,7 @@ pub const WORKING: &[Field] = &[
     Field::optional("kind", Kind::Text, "kinds of entries, separated by commas, such as conversation,pain"),
     Field::optional("since", Kind::Text, "at or after this time, such as 2026-01-05T09:00:00Z"),
     Field::optional("salient", Kind::Flag, "the most salient first, instead of the newest last"),
-    Field::optional("limit", Kind::Whole(1, 64), "at most so many; default all"),
+    Field::optional("limit", Kind::Whole(1, 64), "at most this many; default all"),
 ];
 
 /// `GET /v1/memory/working`.

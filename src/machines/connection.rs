@@ -1,4 +1,4 @@
-//! The connection to NATS, for threads that wait, and the names of what lies there.
+//! The connection to NATS for blocking threads, and the names on the server.
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use tokio::runtime::Runtime;
 use crate::cli::{CliError, Exit};
 use crate::config;
 
-/// How long the server may take for one thing; a shorter lease makes it shorter.
+/// How long the server may take for one request; a shorter lease shortens it.
 pub const PATIENCE: Duration = Duration::from_secs(3);
-/// A connection that went away without a word is noticed within two of these.
+/// A connection that broke silently is noticed within two of these.
 const PING: Duration = Duration::from_secs(5);
 /// Bytes that a message may have: an entry of the journal and its head.
 pub const MESSAGE: usize = 600 << 10;
 /// The bucket of leases and latches of all agents.
 const BUCKET: &str = "maxim";
 
-/// Names on the server; all of one agent hold its name.
+/// Names on the server. All names of one agent contain its name.
 #[derive(Clone, Debug)]
 pub struct Names {
     pub agent: String,
@@ -28,7 +28,7 @@ pub struct Names {
 
 impl Names {
     /// # Errors
-    /// A name that the server couldn't take.
+    /// A name that the server would not accept.
     pub fn new(agent: &str) -> Result<Self, CliError> {
         let is_good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if agent.is_empty() || agent.len() > 64 || !agent.chars().all(is_good) {
@@ -58,13 +58,13 @@ impl Names {
         format!("maxim-{}", self.agent)
     }
 
-    /// What is published and heard there.
+    /// The subject of this name.
     pub fn subject(&self, what: &str) -> String {
         format!("maxim.{}.{what}", self.agent)
     }
 }
 
-/// The server, as threads see it that may wait.
+/// The server, for threads that may block.
 pub struct Nats {
     runtime: Option<Runtime>,
     pub client: Client,
@@ -78,11 +78,11 @@ pub struct Nats {
 
 impl Nats {
     /// # Errors
-    /// The server isn't to be had, doesn't let this user in, or has no JetStream; with the fix.
+    /// The server isn't available, refuses this user, or has no JetStream. The error names the fix.
     pub fn connect(settings: &config::Nats, url: &str) -> Result<Self, CliError> {
         let names = Names::new(&settings.agent)?;
         if url.contains('@') {
-            // The address is shown, logged and told.
+            // The address is shown and logged.
             let found = "nats.url holds a name or password";
             return Err(CliError::new(Exit::BadConfig, found, "give them in nats.username and nats.password_file"));
         }
@@ -124,11 +124,11 @@ impl Nats {
             CliError::new(
                 Exit::TryAgain,
                 found,
-                "see that a nats-server with JetStream runs there and lets this user in, or take nats.url out",
+                "see that a nats-server with JetStream runs there and lets this user in, or remove nats.url",
             )
         };
         let client = runtime.block_on(options.connect(servers)).map_err(|error| unreachable(in_full(&error)))?;
-        // It starts a task of its own.
+        // The client starts its own task.
         let entered = runtime.enter();
         let taken = client.server_info().max_payload;
         if taken < MESSAGE {
@@ -139,7 +139,7 @@ impl Nats {
         drop(entered);
         let config = kv::Config {
             bucket: BUCKET.into(),
-            description: "who lives which agent, and its stops".into(),
+            description: "which machine runs which agent, and its stops".into(),
             history: 1,
             num_replicas: replicas,
             ..kv::Config::default()
@@ -155,7 +155,7 @@ impl Nats {
         Ok(Self { runtime, client, jetstream, bucket, names, replicas, patience, url: url.to_owned() })
     }
 
-    /// Waits for something of the server. Never from a thread of another runtime.
+    /// Waits for the server. Must not be called from a thread of another runtime.
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
         match &self.runtime {
             Some(runtime) => runtime.block_on(work),
@@ -163,7 +163,7 @@ impl Nats {
         }
     }
 
-    /// The same, no longer than the patience.
+    /// The same, at most for the patience.
     ///
     /// # Errors
     /// The time is over.
@@ -173,7 +173,7 @@ impl Nats {
             .map_err(|_| format!("no answer within {} ms", patience.as_millis()))
     }
 
-    /// Lets something go on beside.
+    /// Runs something in the background.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         if let Some(runtime) = &self.runtime {
             runtime.spawn(work);
@@ -190,7 +190,7 @@ impl Drop for Nats {
     }
 }
 
-/// An error with what it was caused by.
+/// An error with its causes.
 pub fn in_full(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,8 +1,8 @@
-//! Copies of the whole store beside its journal: whoever begins anew starts from the newest, and the journal keeps only what is
-//! behind the older of two.
+//! Copies of the whole store beside its journal. A new machine starts from the newest copy. The journal keeps only what
+//! comes after the older of two copies.
 //!
-//! A copy is two objects: the blocks of the pack, each stretch after its place and length, and then the database. One whose
-//! database isn't there was never finished.
+//! A copy is two objects: the blocks of the pack, each stretch after its place and length, and then the database. A
+//! copy without its database was never finished.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,13 +20,13 @@ use uuid::Uuid;
 use super::connection::{Nats, in_full};
 use crate::data_folder::{private_file, private_folder};
 
-/// Copies that stay.
+/// How many copies are kept.
 const KEPT: usize = 2;
 /// The files of a backup, see `StateStore::backup`.
 const DUMP: &str = "dump";
 const PACK: &str = "pack";
 
-/// A copy that is whole.
+/// A complete copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Copied {
     /// The last entry of the journal that is in it.
@@ -52,7 +52,7 @@ async fn bucket(nats: &Nats) -> Result<ObjectStore, String> {
     nats.jetstream.create_object_store(config).await.map_err(|error| in_full(&error))
 }
 
-/// Those of a history, oldest first.
+/// The copies of a history, oldest first.
 ///
 /// # Errors
 /// The server doesn't answer.
@@ -80,10 +80,10 @@ pub fn found(nats: &Nats, history: Uuid) -> Result<Vec<Copied>, String> {
     })
 }
 
-/// Puts a backup there. Older ones go, but for one; what is returned is the oldest that stays.
+/// Puts a backup there and removes older copies, except one. Returns the new copy and the oldest that is kept.
 ///
 /// # Errors
-/// The backup isn't of a history, or the server doesn't take it; then the older ones stay.
+/// The backup has no history, or the server refuses it. Then the older copies stay.
 pub fn put(nats: &Nats, backup: &Path) -> Result<(Copied, Copied), String> {
     let position = Position::of_backup(backup).map_err(|error| error.to_string())?;
     let Position { history, sequence } = position.ok_or("the copy is of no history")?;
@@ -99,13 +99,13 @@ pub fn put(nats: &Nats, backup: &Path) -> Result<(Copied, Copied), String> {
         Ok::<_, String>(())
     })?;
     let all = found(nats, history)?;
-    let own = *all.iter().find(|copied| copied.sequence == sequence).ok_or("the copy was put there and isn't there")?;
+    let own = *all.iter().find(|copied| copied.sequence == sequence).ok_or("the copy was sent and isn't there")?;
     let older: Vec<Copied> = all.into_iter().filter(|copied| copied.sequence <= sequence).collect();
     let stay = older.len().saturating_sub(KEPT);
     nats.wait(async {
         let bucket = bucket(nats).await?;
         for gone in &older[..stay] {
-            // The database first: without it the rest counts for nothing.
+            // The database first: without it the rest doesn't count.
             for part in [DUMP, PACK] {
                 bucket.delete(name(history, gone.sequence, part)).await.map_err(|error| in_full(&error))?;
             }
@@ -115,10 +115,10 @@ pub fn put(nats: &Nats, backup: &Path) -> Result<(Copied, Copied), String> {
     Ok((own, older.get(stay).copied().unwrap_or(own)))
 }
 
-/// Fetches one into an empty folder, as a backup.
+/// Fetches a copy into an empty folder, as a backup.
 ///
 /// # Errors
-/// The server doesn't give it, or the disk doesn't take it.
+/// The server doesn't give it, or the disk doesn't accept it.
 pub fn fetch(nats: &Nats, history: Uuid, copied: Copied, into: &Path) -> Result<(), String> {
     let untaken = |error: io::Error| format!("{} can't be written: {error}", into.display());
     private_folder().create(into).map_err(untaken)?;
@@ -131,7 +131,7 @@ pub fn fetch(nats: &Nats, history: Uuid, copied: Copied, into: &Path) -> Result<
             let mut receiving = Receiving::new(file, part == PACK);
             let mut chunk = vec![0; 256 << 10];
             loop {
-                // Checked against its digest when the last of it comes.
+                // The digest is checked when the last part arrives.
                 let size = object.read(&mut chunk).await.map_err(|error| format!("the copy {part}: {error}"))?;
                 if size == 0 {
                     break;
@@ -144,7 +144,7 @@ pub fn fetch(nats: &Nats, history: Uuid, copied: Copied, into: &Path) -> Result<
     })
 }
 
-/// A file on its way out: the whole of it, or its stretches that hold something, each after place and length.
+/// A file that is being sent: all of it, or its non-empty stretches, each after place and length.
 struct Sending {
     file: File,
     stretches: std::vec::IntoIter<(u64, u64)>,
@@ -189,7 +189,7 @@ impl Read for Sending {
 }
 
 impl AsyncRead for Sending {
-    /// The disk is waited for: on this thread nothing else goes on.
+    /// Blocks on the disk: this thread does nothing else.
     fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let size = Read::read(&mut *self, buffer.initialize_unfilled())?;
         buffer.advance(size);

@@ -1,4 +1,4 @@
-//! Which machine this is: an id that lies in the data folder, held by one process at a time.
+//! Which machine this is: an id in the data folder, held by one process at a time.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -9,19 +9,19 @@ use uuid::Uuid;
 use crate::cli::{CliError, Exit};
 use crate::data_folder::{DataFolder, private_file};
 
-/// The id, for as long as this process lives.
+/// The id, held as long as this process lives.
 pub struct Identity {
     pub id: Uuid,
     /// For people.
     pub host: String,
-    /// Where the id lies, and since which start of the machine: a folder that was copied is another machine's.
+    /// Where the id lies, and since which start of the machine: a copied folder is another machine.
     pub place: String,
-    /// Its lock says that no other process is this machine.
+    /// The lock proves that no other process is this machine.
     _file: File,
 }
 
 impl Identity {
-    /// Takes it, and makes one in a new folder.
+    /// Takes the id; makes one in a new folder.
     ///
     /// # Errors
     /// Another process has it, or the folder can't be used.
@@ -40,7 +40,7 @@ impl Identity {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let found = format!("another process lives or waits in the data folder {}", folder.path().display());
+                let found = format!("another process runs or waits in the data folder {}", folder.path().display());
                 return Err(CliError::new(Exit::TryAgain, found, "stop that process, or name another with --data"));
             }
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
@@ -49,7 +49,7 @@ impl Identity {
         file.read_to_string(&mut text).map_err(unusable)?;
         let id = match Uuid::parse_str(text.trim()) {
             Ok(id) => id,
-            // A machine with a new id waits until the lease of the old one ends; nothing is lost by it.
+            // A machine with a new id waits until the lease of the old one ends. Nothing is lost.
             Err(_) => {
                 let id = Uuid::now_v7();
                 file.rewind().map_err(unusable)?;

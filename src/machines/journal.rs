@@ -1,7 +1,8 @@
-//! The journal of the store's batches: a stream that takes an entry only behind the one that its writer believes to be the last.
+//! The journal of the store's batches: a stream that only accepts an entry after the one that its writer believes to be
+//! the last.
 //!
-//! So a writer that was paused, and another that went on, can't both append: the first entry of the new one is in the way of
-//! everything that the old one sends, whatever clocks say.
+//! So a paused writer and its successor can't both append: the successor's first entry makes the stream refuse
+//! everything from the old writer, whatever clocks say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,27 +21,27 @@ use uuid::Uuid;
 
 use super::connection::{Nats, in_full};
 
-/// Under which the history's id stands in the stream's description.
+/// The key of the history's id in the stream's description.
 const HISTORY: &str = "maxim-history";
-/// How long a message's id is remembered by the server; what is older is looked up.
+/// How long the server remembers a message's id; older ones are looked up.
 const DUPLICATES: Duration = Duration::from_secs(120);
 /// How long the next entry of a journal may take to come.
 const READ_PATIENCE: Duration = Duration::from_secs(15);
 
-/// How far it reaches.
+/// The extent of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     pub history: Uuid,
-    /// The oldest entry that is there; behind `last` where none is.
+    /// The oldest existing entry; greater than `last` if there is none.
     pub first: u64,
     pub last: u64,
     pub bytes: u64,
 }
 
-/// The stream as it is; nothing before the first owner made it.
+/// The present stream; `None` before the first owner made it.
 ///
 /// # Errors
-/// The server doesn't answer, or it isn't a stream of ours.
+/// The server doesn't answer, or the stream isn't such a journal.
 pub fn extent(nats: &Nats) -> Result<Option<Extent>, String> {
     let name = nats.names.journal();
     let stream = match nats.wait_briefly(nats.jetstream.get_stream(name.as_str()))? {
@@ -76,11 +77,11 @@ pub fn make(nats: &Nats) -> Result<Extent, String> {
     };
     let made = nats.wait_briefly(nats.jetstream.create_stream(config))?;
     made.map_err(|error| format!("{}: see that the server has JetStream on and room for it", in_full(&error)))?;
-    extent(nats)?.ok_or_else(|| "the journal was made and isn't there".to_owned())
+    extent(nats)?.ok_or_else(|| "the journal was created and isn't there".to_owned())
 }
 
-/// Gives the entries from `from` to `to`, both included, in order. Errors: one of them isn't there, the server doesn't answer,
-/// or `visit` doesn't take one.
+/// Passes on the entries from `from` to `to`, both included, in order. Errors: an entry is missing, the server doesn't
+/// answer, or `visit` refuses an entry.
 pub fn read(
     nats: &Nats,
     from: u64,
@@ -102,7 +103,7 @@ pub fn read(
         let mut next = from;
         while next <= to {
             let message = tokio::time::timeout(READ_PATIENCE, messages.next()).await;
-            let message = message.map_err(|_| format!("entry {next} of the journal doesn't come"))?;
+            let message = message.map_err(|_| format!("entry {next} of the journal didn't arrive"))?;
             let message = message.ok_or("the journal's end was cut off")?.map_err(|error| in_full(&error))?;
             let sequence = message.info().map_err(|error| error.to_string())?.stream_sequence;
             if sequence != next {
@@ -115,10 +116,10 @@ pub fn read(
     })
 }
 
-/// Drops what lies before an entry.
+/// Drops the entries before this one.
 ///
 /// # Errors
-/// The server doesn't.
+/// The server refuses.
 pub fn drop_before(nats: &Nats, sequence: u64) -> Result<(), String> {
     nats.wait(async {
         let stream = nats.jetstream.get_stream(nats.names.journal()).await.map_err(|error| in_full(&error))?;
@@ -126,7 +127,7 @@ pub fn drop_before(nats: &Nats, sequence: u64) -> Result<(), String> {
     })
 }
 
-/// The journal, as whoever holds the lease writes it.
+/// The journal, for the holder of the lease.
 pub struct Journal {
     nats: Arc<Nats>,
     lease: Lease,
@@ -136,13 +137,13 @@ pub struct Journal {
 
 struct Written {
     last: u64,
-    /// Of the parts that are being appended, how many have arrived: an attempt may break off in the middle.
+    /// How many of the parts that are being appended have arrived: an attempt may fail in the middle.
     arrived: usize,
 }
 
-/// Why an entry wasn't taken.
+/// Why an entry was refused.
 pub enum NotTaken {
-    /// Another one wrote.
+    /// Another machine has written.
     Overtaken,
     Unanswered(String),
 }
@@ -153,7 +154,7 @@ impl Journal {
         Self { nats, lease, history: extent.history, state }
     }
 
-    /// Appends behind the last entry that this writer knows of.
+    /// Appends after the last entry that this writer knows.
     ///
     /// # Errors
     /// See [`NotTaken`].
@@ -167,7 +168,7 @@ impl Journal {
             match error {
                 None => {}
                 Some(NotTaken::Overtaken) if self.is_own(state.last + 1) => {
-                    // It had arrived; only the answer hadn't.
+                    // It had arrived; only the answer was lost.
                     state.last += 1;
                     state.arrived += 1;
                 }
@@ -178,7 +179,7 @@ impl Journal {
         Ok(())
     }
 
-    /// How many of the parts arrived, one after the other, and what came in between.
+    /// How many of the parts arrived, in order, and what failed.
     async fn send(&self, last: u64, parts: &[Vec<u8>]) -> (usize, Option<NotTaken>) {
         let subject = self.nats.names.subject("journal");
         let mut waiting = Vec::with_capacity(parts.len());
@@ -211,7 +212,7 @@ impl Journal {
         format!("{}-{sequence}", self.lease.token())
     }
 
-    /// Whether the entry is one that this writer sent.
+    /// True if this writer sent the entry.
     fn is_own(&self, sequence: u64) -> bool {
         let found = self.nats.wait_briefly(async {
             let stream = self.nats.jetstream.get_stream(self.nats.names.journal()).await.ok()?;

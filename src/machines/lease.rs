@@ -1,8 +1,9 @@
-//! Who lives the agent: an entry in a bucket, won by making it, renewed by writing it anew at the revision that it has.
+//! Which machine runs the agent: an entry in a bucket. It is won by creating it, and renewed by writing it again at its
+//! present revision.
 //!
-//! Nobody's clock is compared with another's. A machine that waits takes the lease when the entry hasn't changed for as long as
-//! the lease lasts, counted by itself from when it saw it; the owner counts from before it asked, and a tenth less. The revision
-//! at which it was won is the fencing token: larger than that of each owner before.
+//! Clocks of machines are never compared. A waiting machine takes the lease when the entry hasn't changed for the
+//! duration of the lease, by its own count since it saw the entry. The owner counts from before its request, and a
+//! tenth less. The revision of the won entry is the fencing token: it is larger than that of each earlier owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use uuid::Uuid;
 use super::connection::{Nats, in_full};
 use super::identity::Identity;
 
-/// What stands in the bucket.
+/// The content of the bucket's entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holder {
     pub machine: Uuid,
@@ -27,31 +28,31 @@ pub struct Holder {
     pub place: String,
     pub pid: u32,
     pub since: Timestamp,
-    /// Counts the renewals, so that an answer that got lost is recognised.
+    /// Counts the renewals, so that a renewal whose answer got lost is recognised.
     pub beat: u64,
     pub lease_ms: u64,
-    /// It was given back in order.
+    /// True if it was given back in order.
     pub released: bool,
 }
 
-/// An owner's own view of how long it holds it: clocks run at almost the same speed.
+/// How long an owner believes to hold it: clocks run at almost the same speed.
 fn held_for(lease: Duration) -> Duration {
     lease / 10 * 9
 }
 
-/// Whoever would like to have it.
+/// A machine that wants the lease.
 pub struct Candidate {
     nats: Arc<Nats>,
     holder: Holder,
     lease: Duration,
-    /// The revision that was seen last, and since when it stands there.
+    /// The last seen revision, and since when it has been there.
     seen: Option<(u64, Duration)>,
 }
 
 /// How an attempt ended.
 pub enum Attempt {
     Won(Keeper),
-    /// Another machine has it; so long until it may be taken, if nothing is heard of that.
+    /// Another machine has it. The time until it may be taken, if there is no sign of that machine.
     Held {
         by: Holder,
         left: Duration,
@@ -73,10 +74,10 @@ impl Candidate {
         Self { nats, holder, lease, seen: None }
     }
 
-    /// Looks once, and takes it if it is free.
+    /// Looks once, and takes the lease if it is free.
     ///
     /// # Errors
-    /// The server doesn't answer; in words.
+    /// The server doesn't answer; the error is in words.
     pub fn attempt(&mut self) -> Result<Attempt, String> {
         let key = self.nats.names.lease();
         let asked = since_boot();
@@ -97,10 +98,10 @@ impl Candidate {
             _ => now,
         };
         self.seen = Some((entry.revision, since));
-        // What can't be read was written by another program: it counts as held for as long as ours would be.
+        // An unreadable entry was written by another program: it counts as held for as long as ours would be.
         let lasts = by.as_ref().map_or(self.lease, |by| self.lease.max(Duration::from_millis(by.lease_ms)));
         let left = (since + lasts).saturating_sub(now);
-        // One that this machine had is of a process that is gone: its file is held by this one.
+        // An entry of this same machine is of a dead process: this process holds the machine's file.
         let is_own = |by: &Holder| by.machine == self.holder.machine && by.place == self.holder.place;
         let is_free = by.as_ref().is_some_and(|by| by.released || is_own(by)) || left.is_zero();
         if !is_free {
@@ -145,7 +146,7 @@ impl Keeper {
         self.state.lock().holder.clone()
     }
 
-    /// Renews it in time until it is lost or given back.
+    /// Renews the lease in time, until it is lost or given back.
     pub fn keep(&self) {
         let pause = self.lasts / 5;
         loop {
@@ -163,7 +164,7 @@ impl Keeper {
             }
             match self.renew() {
                 Ok(()) => {}
-                // It is tried again as long as it lasts.
+                // It is tried again until the lease ends.
                 Err(Refused::Unanswered(why)) => {
                     tracing::warn!(why, left_ms = self.lease.left().as_millis(), "the lease could not be renewed");
                 }
@@ -193,7 +194,8 @@ impl Keeper {
         }
     }
 
-    /// The entry has another revision: an earlier renewal arrived whose answer got lost, or somebody took it.
+    /// The entry has another revision: an earlier renewal arrived and its answer got lost, or another machine took the
+    /// lease.
     fn look(&self, own: &Holder) -> Result<(), Refused> {
         let entry = self.nats.wait_briefly(self.nats.bucket.entry(self.nats.names.lease()));
         let entry = entry.map_err(Refused::Unanswered)?.map_err(|error| Refused::Unanswered(in_full(&error)))?;
@@ -209,7 +211,7 @@ impl Keeper {
         }
     }
 
-    /// Gives it back, so that the next needn't wait; who has lost it has nothing to give.
+    /// Gives the lease back, so that the next machine needn't wait. A lost lease is not given back.
     pub fn release(&self) {
         let (mut holder, revision) = {
             let mut state = self.state.lock();
@@ -226,7 +228,7 @@ impl Keeper {
         holder.released = true;
         let Ok(body) = serde_json::to_vec(&holder) else { return };
         let key = self.nats.names.lease();
-        // Else the next one waits until it has run out.
+        // Otherwise the next machine waits until the lease has run out.
         let _ = self.nats.wait_briefly(self.nats.bucket.update(key.as_str(), body.into(), revision));
     }
 }

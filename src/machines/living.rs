@@ -1,4 +1,4 @@
-//! A machine that lives the agent: what it keeps up for the others, and how it ends.
+//! A machine that runs the agent: what it maintains for the others, and how it ends.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,12 +25,12 @@ use crate::data_folder::DataFolder;
 use crate::http::Served;
 use crate::standard_error;
 
-/// How often the lease is looked at, at least.
+/// How often the lease is checked, at least.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often the journal's length is looked at.
+/// How often the journal's length is checked.
 const WEIGH: Duration = Duration::from_secs(30);
 
-/// A machine that lives the agent.
+/// A machine that runs the agent.
 pub struct Machines {
     nats: Arc<Nats>,
     keeper: Arc<Keeper>,
@@ -54,15 +54,15 @@ struct State {
     copy_failed: Option<String>,
 }
 
-/// Waits until this machine may live the agent, brings its store to where the agent was, and opens it.
+/// Waits until this machine may run the agent, brings its store up to date, and opens it.
 ///
 /// # Errors
-/// The server isn't to be had, this machine's store is of another history, or it can't be opened.
+/// The server isn't available, this machine's store has another history, or it can't be opened.
 pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions) -> Result<Taken, CliError> {
     let url = settings.url.as_deref().unwrap_or_default();
     if options.engine == EngineKind::Memory {
         let found = "nats.url is set, and store.engine = memory keeps nothing on a disk that could follow a journal";
-        return Err(CliError::new(Exit::BadConfig, found, "set store.engine to sled or redb, or take nats.url out"));
+        return Err(CliError::new(Exit::BadConfig, found, "set store.engine to sled or redb, or remove nats.url"));
     }
     let identity = Identity::take(folder)?;
     if let Some(pid) = StateStore::held_by(&folder.store()) {
@@ -72,7 +72,7 @@ pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions)
     let nats = Arc::new(Nats::connect(settings, url)?);
     let joining = Joining::new(&nats, folder, options);
     let keeper = Arc::new(joining.wait_for_lease(&identity, settings.lease.get())?);
-    // Kept from now on: bringing the store up may take longer than the lease.
+    // Renewed from now on: bringing the store up to date may take longer than the lease.
     let keeping = Arc::clone(&keeper);
     let kept = std::thread::Builder::new().name("lease".into()).spawn(move || keeping.keep());
     kept.map_err(|error| failed("a thread for the lease", error))?;
@@ -102,7 +102,7 @@ pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions)
         return Err(failed("a first copy of the store can't be put beside its journal", why));
     }
     standard_error::tell(format_args!(
-        "this machine lives the agent {} now; its fencing token is {}",
+        "this machine runs the agent {} now; its fencing token is {}",
         nats.names.agent,
         machines.lease().token()
     ));
@@ -111,8 +111,8 @@ pub fn join(settings: &config::Nats, folder: &DataFolder, options: StoreOptions)
     Ok(Taken { store, report, latch, mirror, machines })
 }
 
-/// What the latch says goes into the bucket, for whoever takes over: only over what this owner knows to stand there, so that one
-/// that was paused doesn't put its own in the place of its successor's.
+/// Puts the latch's state into the bucket, for a successor. It only replaces the state that this owner knows, so a
+/// paused owner can't overwrite that of its successor.
 fn mirror(nats: Arc<Nats>, lease: Lease, revision: Option<u64>) -> Mirror {
     let known = Mutex::new(revision);
     Box::new(move |record| {
@@ -130,7 +130,8 @@ fn mirror(nats: Arc<Nats>, lease: Lease, revision: Option<u64>) -> Mirror {
                 *known = Some(revision);
                 true
             }
-            // An earlier one may have arrived whose answer got lost. It is tried again, if this one is the owner still.
+            // An earlier one may have arrived, with its answer lost. It is tried again if this machine is still the
+            // owner.
             Ok(None) => {
                 if let Ok(Ok(Some(entry))) = nats.wait_briefly(nats.bucket.entry(&key)) {
                     *known = Some(entry.revision);
@@ -143,19 +144,19 @@ fn mirror(nats: Arc<Nats>, lease: Lease, revision: Option<u64>) -> Mirror {
 }
 
 impl Machines {
-    /// Before anything is lived there is a copy: no other machine could begin without.
+    /// A copy must exist before the agent runs: without one no other machine could begin.
     fn begin(&self) -> Result<(), String> {
         let copied = copies::found(&self.nats, self.journal.position().history)?.last().copied();
         self.state.lock().copied = copied;
         if copied.is_some() { Ok(()) } else { self.copy() }
     }
 
-    /// The lease that covers all that this machine does.
+    /// The lease that covers everything this machine does.
     pub fn lease(&self) -> &Lease {
         &self.keeper.lease
     }
 
-    /// Tells other machines the signals that they are to hear, beside whoever listens already.
+    /// Sends other machines the signals that they should hear, beside the existing tap.
     pub fn tap(&self, next: Option<Arc<dyn Tap>>) -> Option<Arc<dyn Tap>> {
         if self.signals.is_empty() {
             return next;
@@ -164,10 +165,10 @@ impl Machines {
         Some(to_others as Arc<dyn Tap>)
     }
 
-    /// Begins to act on what other machines want: stops, heartbeats, and the loss of the lease, of which `lost` is told.
+    /// Begins to serve other machines: stops, heartbeats, and the loss of the lease, which `lost` is told.
     ///
     /// # Errors
-    /// A signal to be told has no such name, or a thread can't be started.
+    /// A signal name is unknown, or a thread can't be started.
     pub fn live(self: &Arc<Self>, agent: &AgentHandle, lost: impl Fn() + Send + 'static) -> Result<(), CliError> {
         signals::check(&self.signals, agent)?;
         let no_thread = |error| failed("a thread for the other machines", error);
@@ -190,12 +191,12 @@ impl Machines {
         Ok(())
     }
 
-    /// Takes in what the senses of other machines report.
+    /// Accepts the reports of other machines' senses.
     pub fn observe(&self, served: &Arc<Served>) {
         remote::observe(&self.nats, served);
     }
 
-    /// A moment later: nothing when it ends, why it is lost, or `Err(None)` while it is held.
+    /// The state a moment later: `Ok` when it ends, why the lease is lost, or `Err(None)` while it is held.
     fn watch(&self) -> Result<(), Option<Arc<str>>> {
         let mut state = self.state.lock();
         if !state.is_ending {
@@ -229,13 +230,13 @@ impl Machines {
                 Err(why) => Err(why),
             };
             if let Err(why) = &copied {
-                tracing::error!(why, "no copy of the store could be put beside its journal; it is tried again");
+                tracing::error!(why, "no copy of the store could be put beside its journal; the next try follows");
             }
             self.state.lock().copy_failed = copied.err();
         }
     }
 
-    /// Puts a copy beside the journal, and drops what nobody needs then.
+    /// Puts a copy beside the journal, and drops entries that are no longer needed.
     fn copy(&self) -> Result<(), String> {
         let _ = fs::remove_dir_all(&self.beside);
         let made = self.store.backup(&self.beside).map_err(|error| error.to_string());
@@ -246,7 +247,7 @@ impl Machines {
         journal::drop_before(&self.nats, oldest.sequence + 1)
     }
 
-    /// Why the agent isn't this machine's any more.
+    /// Why this machine lost the agent, if it did.
     pub fn lost(&self) -> Option<Arc<str>> {
         self.state.lock().lost.clone()
     }
@@ -272,7 +273,7 @@ impl Machines {
     pub fn end(&self) {
         self.state.lock().is_ending = true;
         self.changed.notify_all();
-        // Waiting for the server isn't possible on a thread of another runtime.
+        // A thread of another runtime can't wait for the server.
         let keeper = Arc::clone(&self.keeper);
         let _ = std::thread::spawn(move || keeper.release()).join();
     }

@@ -1,9 +1,10 @@
-//! One agent on several machines: which of them lives it, and how the next goes on where the last was.
+//! One agent on several machines: which of them runs it, and how the next one continues where the last one stopped.
 //!
-//! All of it lies on a NATS server with JetStream. A *lease* says who lives the agent, and its revision is the fencing token; a
-//! *journal* takes each batch of the store before the disk of that machine does, and takes nothing from a machine that lost the
-//! lease; *copies* of the whole store are put beside it, so that it needn't go back to the beginning. A machine that waits
-//! follows all of that. Its own store is always whole: a part of the journal, from the first batch on.
+//! All of this lies on a NATS server with JetStream. A *lease* says which machine runs the agent; its revision is the
+//! fencing token. A *journal* accepts each batch of the store before that machine's disk does, and refuses a machine
+//! that lost the lease. *Copies* of the whole store are put beside it, so that it need not reach back to the beginning.
+//! A waiting machine follows all of this. Its own store is always consistent: it is the journal's content up to some
+//! batch.
 
 #[cfg(feature = "nats")]
 mod connection;
@@ -30,13 +31,13 @@ use maxim_bus::latch::{LatchRecord, Mirror};
 #[cfg(feature = "nats")]
 pub use living::{Machines, join};
 
-/// What a machine has that lives the agent from now on.
+/// What a machine gets that runs the agent from now on.
 pub struct Taken {
     pub store: StateStore,
     pub report: OpenReport,
-    /// What the latch said on the machine that lived it before.
+    /// The latch's state on the machine that ran the agent before.
     pub latch: Option<LatchRecord>,
-    /// Takes what the latch says from now on.
+    /// Takes the latch's state from now on.
     pub mirror: Mirror,
     pub machines: Machines,
 }
@@ -57,14 +58,14 @@ mod absent {
     use crate::data_folder::DataFolder;
     use crate::http::Served;
 
-    /// There are none in a program that was built without them.
+    /// Empty in a program that was built without NATS.
     pub enum Machines {}
 
     /// # Errors
     /// Always: it isn't built in.
     pub fn join(_: &config::Nats, _: &DataFolder, _: StoreOptions) -> Result<Taken, CliError> {
         let found = "nats.url is set, and this program was built without NATS";
-        Err(CliError::new(Exit::BadConfig, found, "build it with `--features nats`, or take nats.url out"))
+        Err(CliError::new(Exit::BadConfig, found, "build it with `--features nats`, or remove nats.url"))
     }
 
     impl Machines {

@@ -1,7 +1,7 @@
-//! What other machines may say to the one that lives the agent: stop, what their senses report, and that they are there.
+//! What other machines may send to the one that runs the agent: stops, reports of their senses, and heartbeats.
 //!
-//! The stop depends on none of it: a message is only one more way into the latch. Each is told to everybody who listens, so a
-//! stop reaches whichever machine lives the agent.
+//! Other ways to stop don't depend on this: a message is only one more way into the latch. Every listener gets each
+//! message, so a stop reaches whichever machine runs the agent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use crate::stopping::{stop_by, stop_document};
 /// The longest reason that is read, in bytes.
 const REASON: usize = 1024;
 
-/// Begins to listen. `within` zero waits for no heartbeat.
+/// Begins to listen. With `within` zero, no heartbeat is expected.
 pub fn listen(nats: &Arc<Nats>, door: &Arc<Door>, within: Duration) {
     nats.spawn(stops(Arc::clone(nats), Arc::clone(door)));
     if !within.is_zero() {
@@ -46,12 +46,13 @@ async fn stops(nats: Arc<Nats>, door: Arc<Door>) {
         let is_durable = tokio::task::spawn_blocking(move || durable.confirm()).await.unwrap_or(false);
         let answer = stop_document(&raised, is_durable, None).to_string();
         if let Err(error) = nats.client.publish(reply, answer.into()).await {
-            tracing::warn!(%error, "whoever stopped it by NATS wasn't told so");
+            tracing::warn!(%error, "the sender of a stop by NATS got no confirmation");
         }
     }
 }
 
-/// What the senses of other machines report, as to `POST /v1/observations`; whoever asks for an answer gets its status and body.
+/// Reports of other machines' senses, as for `POST /v1/observations`. A sender that asks for an answer gets its status
+/// and body.
 pub fn observe(nats: &Arc<Nats>, served: &Arc<Served>) {
     nats.spawn(observations(Arc::clone(nats), Arc::clone(served)));
 }
@@ -76,7 +77,7 @@ async fn observations(nats: Arc<Nats>, served: Arc<Served>) {
         let Some(reply) = message.reply else { continue };
         let answer = json!({ "status": status, "body": body }).to_string();
         if let Err(error) = nats.client.publish(reply, answer.into()).await {
-            tracing::warn!(%error, "whoever observed something was not answered");
+            tracing::warn!(%error, "the sender of an observation got no answer");
         }
     }
 }
@@ -84,7 +85,7 @@ async fn observations(nats: Arc<Nats>, served: Arc<Served>) {
 async fn heartbeats(nats: Arc<Nats>, last: Arc<AtomicU64>) {
     let mut beats = match nats.client.subscribe(nats.names.subject("heartbeat")).await {
         Ok(beats) => beats,
-        // Then none comes, and it stops.
+        // Then no heartbeat comes, and the agent is stopped.
         Err(error) => return tracing::error!(%error, "no heartbeat can come in"),
     };
     while beats.next().await.is_some() {
@@ -92,7 +93,7 @@ async fn heartbeats(nats: Arc<Nats>, last: Arc<AtomicU64>) {
     }
 }
 
-/// A lost heartbeat is a stop; one that comes again clears nothing, a person does.
+/// A lost heartbeat stops the agent. A later heartbeat doesn't clear the stop; only a person does.
 async fn watch(door: Arc<Door>, last: Arc<AtomicU64>, within: Duration) {
     let limit = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
     let mut heeded = None;
@@ -106,7 +107,7 @@ async fn watch(door: Arc<Door>, last: Arc<AtomicU64>, within: Duration) {
         }
         if heeded != Some(seen) {
             heeded = Some(seen);
-            let reason = format!("no heartbeat for {} ms: whoever watches over the agent is gone", within.as_millis());
+            let reason = format!("no heartbeat for {} ms: the watcher of the agent is gone", within.as_millis());
             drop(door.stop(reason, stop_by::NATS.into()));
         }
         tokio::time::sleep(within.min(Duration::from_millis(100))).await;

@@ -1,7 +1,9 @@
-//! Signals for other machines, a subject for each kind: what must not be lost by a stream, the newest of a sensor by itself.
+//! Signals for other machines, one subject per kind. Lossless kinds go through a stream; of a sensor only the newest is
+//! sent, directly.
 //!
-//! What a room says is told once it is durable, as everything that leaves the brain; what sensors say isn't waited for. It is for
-//! those who look on: what a process had not told when it was killed is told to nobody. The record is the store's journal.
+//! A room's signal is sent once it is durable, like everything that leaves the brain; sensor signals don't wait for
+//! that. This is for observers: signals that a killed process had not sent are never sent. The complete record is the
+//! store's journal.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -21,16 +23,16 @@ use crate::cli::{CliError, Exit};
 use crate::daemon::opening;
 use crate::http::{document, nearest};
 
-/// Signals that may wait for the server; the oldest go first, and are counted.
+/// Signals that may wait for the server. The oldest are dropped first, and counted.
 const WAITING: usize = 65_536;
-/// Bytes of them that the server keeps for those who come later; the oldest go first.
+/// Bytes that the server keeps for later readers; the oldest are dropped first.
 const KEPT: i64 = 256 << 20;
-/// How long a signal may take to be on the disk before it is looked at again.
+/// How long a signal may take to reach the disk before it is checked again.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Pause before a server that didn't take one is asked again.
+/// Pause before a server that refused a signal is asked again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A tap that hands on, and tells other machines.
+/// A tap that forwards to the next tap, and to other machines.
 pub struct Forwarding {
     nats: Arc<Nats>,
     store: AgentStore,
@@ -65,7 +67,7 @@ pub fn check(names: &[String], agent: &AgentHandle) -> Result<(), CliError> {
 }
 
 impl Forwarding {
-    /// Those of these names; `*` is all.
+    /// Forwards signals with these names; `*` means all.
     pub fn new(nats: Arc<Nats>, names: &[String], store: &StateStore, next: Option<Arc<dyn Tap>>) -> Arc<Self> {
         let id = AgentId::new(opening::AGENT).unwrap_or_else(|error| unreachable!("the name of all agents: {error}"));
         let all = names.iter().any(|name| name == "*");
@@ -95,7 +97,7 @@ impl Forwarding {
         let Some((lsn, envelope)) = next else { return };
         let is_lossless = matches!(envelope.body().policy(), Policy::Lossless | Policy::Transient);
         if is_lossless && self.store.wait_durable_blocking(lsn, PATIENCE).is_err() {
-            // Not yet, or never: what a store didn't take before it closed is told to nobody.
+            // Not durable yet, or never: a signal that the store didn't accept before it closed is not sent.
             std::thread::sleep(PAUSE);
             return self.put_back(lsn, envelope);
         }
@@ -104,7 +106,7 @@ impl Forwarding {
             let (name, bytes) = (&envelope.meta.name, body.len());
             return tracing::warn!(%name, bytes, "a signal is too long to be told to other machines and is left out");
         }
-        // Apart, since the stream takes all that is said on its subjects.
+        // Separate subjects, because the stream takes everything on its own.
         let kind = if is_lossless { "signal" } else { "sensor" };
         let subject = self.nats.names.subject(&format!("{kind}.{}", envelope.meta.name));
         let sent = if is_lossless {
@@ -113,7 +115,7 @@ impl Forwarding {
             self.nats.wait(async { self.nats.client.publish(subject, body.into()).await.map_err(|e| in_full(&e)) })
         };
         if let Err(why) = sent {
-            tracing::warn!(why, "a signal could not be told to other machines; it is tried again");
+            tracing::warn!(why, "a signal could not be told to other machines; the next try follows");
             std::thread::sleep(PAUSE);
             self.put_back(lsn, envelope);
         }

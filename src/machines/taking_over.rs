@@ -1,4 +1,4 @@
-//! Waiting for the agent, and taking it over: this machine's store is brought to where the agent was.
+//! Waiting for the agent and taking it over: this machine's store is brought up to date.
 
 use std::cell::RefCell;
 use std::fs;
@@ -22,31 +22,31 @@ use crate::daemon::{opening, systemd};
 use crate::data_folder::DataFolder;
 use crate::standard_error;
 
-/// Whoever waits looks this often.
+/// A waiting machine looks this often.
 const LOOK: Duration = Duration::from_millis(250);
-/// And follows the journal this often.
+/// It follows the journal this often.
 const FOLLOW: Duration = Duration::from_secs(2);
-/// How often a former owner may append one more entry while it is being taken over from.
+/// How often a former owner may append another entry during the takeover.
 const TRIES: u32 = 20;
 pub fn failed(what: &str, why: impl std::fmt::Display) -> CliError {
     CliError::new(Exit::TryAgain, format!("{what}: {why}"), "see that the NATS server is well, then start again")
 }
 
-/// What the bucket holds of the latch, and its revision there.
+/// The latch in the bucket, and its revision there.
 pub type FoundLatch = Option<(LatchRecord, u64)>;
 
 pub type TakenOver = (Arc<Journal>, StateStore, OpenReport, FoundLatch);
 
-/// A machine that would like to live the agent.
+/// A machine that wants to run the agent.
 pub struct Joining<'a> {
     nats: &'a Arc<Nats>,
     folder: &'a DataFolder,
     options: StoreOptions,
-    /// How the store was opened that a new history begins with, where there was none.
+    /// How the store of a new history was opened, if there was none.
     made: RefCell<Option<OpenReport>>,
-    /// This machine's store while it waits, open, so that a large one isn't opened again at each look.
+    /// This machine's store, kept open while it waits: a large one takes long to open.
     following: RefCell<Option<Follower>>,
-    /// While it waits, systemd is told that it lives.
+    /// While it waits, systemd's watchdog is fed.
     feeding: RefCell<Option<systemd::Feeding>>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Joining<'a> {
         Self { nats, folder, options, made, following, feeding }
     }
 
-    /// Follows the journal meanwhile, so that taking over is quick.
+    /// Follows the journal meanwhile, so that the takeover is quick.
     pub fn wait_for_lease(&self, identity: &Identity, lease: Duration) -> Result<Keeper, CliError> {
         let mut candidate = Candidate::new(Arc::clone(self.nats), identity, lease, SystemClock.now());
         let mut told: Option<Holder> = None;
@@ -70,8 +70,8 @@ impl<'a> Joining<'a> {
                     if is_new {
                         self.feeding.borrow_mut().get_or_insert_with(systemd::waiting);
                         standard_error::tell(format_args!(
-                            "standing by: {} (process {}) lives the agent {}; this machine follows, and takes over {} s after \
-                             its last sign of life",
+                            "standing by: {} (process {}) runs the agent {}; this machine follows, and takes over {} s \
+                            after its last sign of life",
                             by.host,
                             by.pid,
                             self.nats.names.agent,
@@ -100,7 +100,7 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// One step behind whoever lives it: why that isn't possible now, if it isn't. What can't ever work ends the waiting.
+    /// Follows the owner one step. Returns why that isn't possible now, if so. A permanent failure ends the waiting.
     fn follow(&self) -> Result<Option<String>, CliError> {
         let followed = match journal::extent(self.nats) {
             Ok(Some(extent)) => self.bring_up(extent, Role::Waiting),
@@ -117,7 +117,7 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// The lease is this machine's.
+    /// Takes over; this machine has the lease.
     pub fn take_over(&self, lease: &Lease) -> Result<TakenOver, CliError> {
         let mut tries = 0;
         loop {
@@ -130,7 +130,7 @@ impl<'a> Joining<'a> {
                 }
                 Err(Failure::Passing(why)) => {
                     lease.check().map_err(|error| failed("the agent can't be taken over", error))?;
-                    tracing::warn!(why, "taking over is tried again");
+                    tracing::warn!(why, "the takeover is tried again");
                     std::thread::sleep(LOOK);
                 }
             }
@@ -151,7 +151,7 @@ impl<'a> Joining<'a> {
             Err(NotTaken::Overtaken) => return Err(Failure::Passing("the former owner wrote once more".into())),
             Err(NotTaken::Unanswered(why)) => return Err(Failure::Passing(why)),
         }
-        // From here on nobody else appends.
+        // From here on no other machine appends.
         let settled = follower.take(journal.position().sequence, &entry).and_then(|()| follower.settle());
         settled.map_err(Failure::of)?;
         drop(follower);
@@ -160,7 +160,7 @@ impl<'a> Joining<'a> {
         let (store, mut report) = match opened {
             Ok(opened) => opened,
             Err(error @ (StoreError::Engine(EngineError::Damaged(_)) | StoreError::OtherHistory { .. })) => {
-                standard_error::tell(format_args!("this machine's store is damaged and filled anew: {error}"));
+                standard_error::tell(format_args!("this machine's store is damaged and filled again: {error}"));
                 self.fetch(extent, Former::Kept)?;
                 return Err(Failure::Passing(error.to_string()));
             }
@@ -176,14 +176,14 @@ impl<'a> Joining<'a> {
     fn latch(&self) -> Result<FoundLatch, String> {
         let entry = self.nats.wait_briefly(self.nats.bucket.entry(self.nats.names.latch()))?;
         let Some(entry) = entry.map_err(|error| in_full(&error))? else { return Ok(None) };
-        // One that can't be read means stopped, as on a disk.
+        // An unreadable latch means stopped, as on a disk.
         let unreadable = |error: serde_json::Error| {
             LatchRecord::stopped(format!("what NATS holds of the latch of the former machine makes no sense ({error})"))
         };
         Ok(Some((serde_json::from_slice(&entry.value).unwrap_or_else(unreadable), entry.revision)))
     }
 
-    /// Brings this machine's store to the end of the journal; nothing where there is none yet and it isn't to be made.
+    /// Brings this machine's store to the end of the journal. `None` if there is no store yet and none is to be made.
     fn bring_up(&self, extent: Extent, role: Role) -> Result<Option<Follower>, Failure> {
         let path = self.folder.store();
         self.folder.make().map_err(|error| Failure::Final(failed("the data folder", error)))?;
@@ -194,7 +194,7 @@ impl<'a> Joining<'a> {
         let begins = extent.last == 0 && copies::found(self.nats, extent.history).map_err(Failure::Passing)?.is_empty();
         let follower = match open() {
             Err(StoreError::Engine(EngineError::Damaged(why))) if !begins => {
-                standard_error::tell(format_args!("this machine's store is damaged ({why}) and filled anew"));
+                standard_error::tell(format_args!("this machine's store is damaged ({why}) and filled again"));
                 None
             }
             opened => opened.map_err(Failure::of)?,
@@ -207,13 +207,13 @@ impl<'a> Joining<'a> {
                 *self.made.borrow_mut() = Some(report);
                 open()
                     .map_err(Failure::of)?
-                    .ok_or_else(|| Failure::Passing("the store was made and isn't there".into()))?
+                    .ok_or_else(|| Failure::Passing("the store was created and isn't there".into()))?
             }
             (None, false, _) => self.fetch(extent, Former::Kept)?,
             (Some(follower), _, _) => {
                 let why = match follower.position() {
                     None if begins => None,
-                    None => Some("it was lived alone".to_owned()),
+                    None => Some("it was used alone".to_owned()),
                     Some(at) if at.history != extent.history && begins => {
                         Some("it is of another journal, and the server has none: it has lost that".to_owned())
                     }
@@ -232,10 +232,11 @@ impl<'a> Joining<'a> {
                         self.nats.url
                     );
                     let fix = if begins {
-                        "run `maxim machines leave` on the machine that has the newest, start it first, and the agent begins with what it has"
+                        "run `maxim machines leave` on the machine that has the newest, start it first, and the agent \
+                        begins with its state"
                     } else {
-                        "move that folder away, and it is filled from there; or live it alone without nats.url after \
-                         `maxim machines leave`, or as another nats.agent"
+                        "move that folder away, and a new one is filled from there; or use it alone without nats.url \
+                        after `maxim machines leave`, or as another nats.agent"
                     };
                     return Err(Failure::Final(CliError::new(Exit::NotHeld, found, fix)));
                 }
@@ -268,7 +269,7 @@ impl<'a> Joining<'a> {
         Ok(Some(follower))
     }
 
-    /// Puts the newest copy in the place of what this machine has, which is moved aside.
+    /// Replaces this machine's store, which is moved aside, with the newest copy.
     fn fetch(&self, extent: Extent, former: Former) -> Result<Follower, Failure> {
         let all = copies::found(self.nats, extent.history).map_err(Failure::Passing)?;
         let newest = all.last().ok_or_else(|| {
@@ -293,7 +294,7 @@ impl<'a> Joining<'a> {
             if former == Former::Removed && fs::remove_dir_all(&aside).is_ok() {
                 return self.open_fetched();
             }
-            standard_error::tell(format_args!("what was here before lies in {}", aside.display()));
+            standard_error::tell(format_args!("the previous store is kept in {}", aside.display()));
         }
         self.open_fetched()
     }
@@ -314,17 +315,17 @@ enum Role {
     Owner,
 }
 
-/// What becomes of the store that a copy takes the place of.
+/// What happens to the store that a copy replaces.
 #[derive(Clone, Copy, PartialEq)]
 enum Former {
-    /// It is damaged, or nobody knows what is in it.
+    /// It is damaged, or its content is unknown.
     Kept,
-    /// All that is in it is in the copy too.
+    /// The copy contains all of it.
     Removed,
 }
 
 enum Failure {
-    /// It may work in a moment.
+    /// A later try may succeed.
     Passing(String),
     Final(CliError),
 }

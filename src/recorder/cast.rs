@@ -1,5 +1,5 @@
-//! The regions of a recording on a store, for who gives them their inputs again: without mail and without effectors, since
-//! what an effector said is an input.
+//! The regions of a recording on a store, to be given their inputs again. There is no mail and no effector: an
+//! effector's words are inputs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::agent::{Kit, Outside, anatomy};
 #[derive(Default)]
 pub struct Ear {
     pub input: Mutex<Option<InputRecord>>,
-    /// Where in the store's journal each thing that they said stands.
+    /// The places in the store's journal of each message that they said.
     pub said: Mutex<HashMap<MessageId, Lsn>>,
-    /// A clearance can't be read back from anywhere, so the gate's own new one is taken.
+    /// A clearance can't be read back, so the gate's own new one is used.
     clearances: Mutex<HashMap<MessageId, Arc<Envelope>>>,
 }
 
@@ -38,7 +38,7 @@ impl Tap for Ear {
     }
 }
 
-/// The rooms as the recording's settings make them; nobody listens on their bus.
+/// The rooms, made by the recording's settings. Nobody listens on their bus.
 pub struct Cast {
     pub steppers: BTreeMap<RegionName, Box<dyn Stepper>>,
     /// Reads signals.
@@ -80,7 +80,7 @@ impl Cast {
         Ok(Self { steppers, script, ear: Arc::clone(ear) })
     }
 
-    /// A message of the recording as a region takes it, or why it can't.
+    /// A message of the recording, in the form that a region takes, or why there is none.
     pub fn message(&self, recording: &Recording, id: MessageId) -> Result<Arc<Envelope>, String> {
         if let Some(envelope) = self.ear.clearances.lock().get(&id) {
             return Ok(Arc::clone(envelope));
@@ -88,7 +88,8 @@ impl Cast {
         let encoded = recording.signals.get(&id).ok_or_else(|| format!("message {id} is not in the file"))?;
         if Envelope::split(encoded).is_ok_and(|(meta, _)| meta.name == ClearedIntent::NAME) {
             return Err(format!(
-                "the clearance {id} was given before this file began, and nothing but the gate can make one: replay the file before it"
+                "the clearance {id} was given before this file began, and only the gate can make one: replay the file \
+                before it"
             ));
         }
         self.script.decode(encoded).map(Arc::new).map_err(|error| error.to_string())

@@ -1,5 +1,4 @@
-//! Reads a file chunk by chunk. Of a chunk nothing is believed before all of it is what was written: its length, its
-//! kind, its checksum.
+//! Reads a file chunk by chunk. A chunk is only used when all of it is as written: its length, its kind, its checksum.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,15 +10,15 @@ use mcap::read::parse_record;
 use mcap::records::{Record, op};
 use serde::Serialize;
 
-/// Kind and length before each record.
+/// Kind and length, before each record.
 const FRAME: usize = 9;
-/// What the footer holds: where the summary begins, where its offsets begin, its checksum.
+/// The footer: where the summary begins, where its offsets begin, its checksum.
 const FOOTER: usize = 8 + 8 + 4;
 
 /// A place in a file that isn't as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
-    /// From here on.
+    /// The first damaged byte.
     pub byte: u64,
     pub why: String,
 }
@@ -34,24 +33,24 @@ impl fmt::Display for Damage {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ending {
     Whole,
-    /// It is still written, or was cut off.
+    /// The file is still being written, or was cut off.
     Early(String),
-    /// What comes from there on isn't read.
+    /// What follows this place is not read.
     Damaged(Damage),
-    /// All chunks are whole and were read; what is around them, which only viewers read, is not.
+    /// All chunks are whole and were read. What surrounds them, which only viewers read, is damaged.
     Around(Damage),
-    /// It is as it was written, and this program can't read it further.
+    /// The file is as written, but this program can't read it further.
     Unread(String),
 }
 
-/// Gives each message of whole chunks, by its topic and log time, as far as they go.
+/// Passes on each message of the whole chunks, with its topic and log time, as far as they go.
 pub fn read(bytes: &[u8], take: impl FnMut(&str, &[u8]) -> Result<(), String>) -> Ending {
     let mut walk = Walk { bytes, at: 0, chunks: 0, topics: HashMap::new() };
     let has_end = bytes.ends_with(MAGIC) || walk.footer().is_some();
     match walk.data(take) {
         Ok(()) => walk.after_data(),
         Err(Stop::Unread(why)) => Ending::Unread(why),
-        // Without its proper end it may well be cut off there.
+        // Without its proper end it may be cut off there.
         Err(Stop::Short(_)) if !has_end => {
             Ending::Early("it has no footer: it is still written, or was cut off".into())
         }
@@ -65,9 +64,9 @@ pub fn read(bytes: &[u8], take: impl FnMut(&str, &[u8]) -> Result<(), String>) -
 /// Topic and content.
 type Message = (Rc<str>, Vec<u8>);
 
-/// Why the reading doesn't go on.
+/// Why the reading ends.
 enum Stop {
-    /// It goes beyond the end.
+    /// A record goes beyond the end.
     Short(String),
     Other(String),
     Unread(String),
@@ -83,20 +82,20 @@ struct Walk<'a> {
     bytes: &'a [u8],
     /// Where the present record begins.
     at: usize,
-    /// Whole ones so far.
+    /// Whole chunks so far.
     chunks: usize,
     topics: HashMap<u16, Rc<str>>,
 }
 
 impl<'a> Walk<'a> {
-    /// Where the footer begins, when there is one.
+    /// Where the footer begins, if there is one.
     fn footer(&self) -> Option<usize> {
         let at = self.bytes.len().checked_sub(MAGIC.len() + FOOTER + FRAME)?;
         let (kind, length) = frame(self.bytes.get(at..)?)?;
         (kind == op::FOOTER && length == FOOTER as u64).then_some(at)
     }
 
-    /// Up to the end of the data.
+    /// Reads to the end of the data.
     fn data(&mut self, mut take: impl FnMut(&str, &[u8]) -> Result<(), String>) -> Result<(), Stop> {
         if !self.bytes.starts_with(MAGIC) {
             let why = "it doesn't begin as a recording does".to_owned();
@@ -131,11 +130,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The messages of a chunk, when all of it is what was written.
+    /// The messages of a chunk, if all of it is as written.
     fn chunk(&mut self, body: &[u8]) -> Result<Vec<Message>, String> {
         let parsed = parse_record(op::CHUNK, body).map_err(|error| error.to_string())?;
         let Record::Chunk { header, data } = parsed else { return Err("it is no chunk".into()) };
-        // Two times, the size, the checksum, the compression, its length before it, and that of what follows.
+        // Two times, the size, the checksum, the compression after its length, and the length of what follows.
         let before = 8 + 8 + 8 + 4 + 4 + header.compression.len() + 8;
         if before + data.len() != body.len() {
             return Err("its chunk is longer than what is in it".into());
@@ -143,7 +142,7 @@ impl<'a> Walk<'a> {
         let mut whole = Vec::new();
         let unpacked = match header.compression.as_str() {
             "" => data.as_ref().take(header.uncompressed_size).read_to_end(&mut whole),
-            // No more than it says, whatever it unpacks to.
+            // No more than the stated size, whatever it unpacks to.
             "lz4" => lz4::Decoder::new(data.as_ref())
                 .and_then(|decoder| decoder.take(header.uncompressed_size).read_to_end(&mut whole)),
             other => return Err(format!("its chunk is compressed by {other:?}, which the recorder doesn't do")),
@@ -177,7 +176,7 @@ impl<'a> Walk<'a> {
         Ok(messages)
     }
 
-    /// What follows the data, and whether what lies between its chunks is as it was written.
+    /// Reads what follows the data, and checks whether what lies between its chunks is as written.
     fn after_data(&self) -> Ending {
         let around = |byte: usize, why: &str| Ending::Around(Damage { byte: byte as u64, why: why.into() });
         let (data, rest) = self.bytes.split_at(self.at);
@@ -203,19 +202,19 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The kind and the length of the record that begins here.
+/// The kind and the length of the record at the beginning.
 fn frame(bytes: &[u8]) -> Option<(u8, u64)> {
     let (kind, rest) = bytes.split_first()?;
     Some((*kind, u64::from_le_bytes(*rest.first_chunk()?)))
 }
 
-/// Whether the record's parts take all of it: one that was a chunk and isn't called one any more would be passed over.
+/// Whether the record's parts fill all of it. A chunk with a wrong kind would otherwise be skipped.
 fn is_filled(kind: u8, body: &[u8]) -> bool {
     let part = |bytes: &'_ [u8]| -> Option<usize> {
         let length = u32::from_le_bytes(*bytes.first_chunk()?);
         4usize.checked_add(length as usize).filter(|end| *end <= bytes.len())
     };
-    // Two texts, or two bytes or a text and then a list, of which a length stands before all.
+    // Two texts; or two bytes or a text, and then a list. Each has its length before it.
     let first = if kind == op::MESSAGE_INDEX { Some(2).filter(|two| *two <= body.len()) } else { part(body) };
     let second = first.and_then(|first| Some(first + part(&body[first..])?));
     second == Some(body.len())

@@ -19,7 +19,7 @@ use super::format::{GAPS, Gap, HEADER, Header, INPUTS, Input, RECORDS, Record, S
 use super::start::Portrait;
 use super::{RecorderError, folder};
 
-/// Bytes of messages after which a chunk is ended; no crash costs more than that and the flush interval.
+/// A chunk is ended after this many bytes of messages. A crash costs at most this and the flush interval.
 const CHUNK: u64 = 256 << 10;
 /// Bytes of inputs in one message, some sixty of them.
 const INPUTS_PART: usize = 4 << 10;
@@ -32,27 +32,27 @@ pub struct RecordingFile {
     writer: Writer<NoSeek<BufWriter<File>>>,
     schema: u16,
     channels: FxHashMap<String, u16>,
-    /// The same by what they are made of, since most messages go to these.
+    /// The same by type, because most messages go to these.
     signals: FxHashMap<String, u16>,
-    /// Tells the files of one recorder apart: a signal knows by it in which it stands, and each file carries those that its
-    /// inputs need.
+    /// Tells the files of one recorder apart: a signal notes the file that holds it, and each file carries the signals
+    /// that its inputs need.
     number: u64,
     regions: FxHashMap<String, Told>,
-    /// What is written next, so that it needn't get fresh memory.
+    /// The buffer for the next line, so that it needs no fresh memory.
     line: Vec<u8>,
-    /// Inputs that go into one message, and when the first of them was taken.
+    /// Inputs that go into one message, and when the first one was taken.
     inputs: Vec<u8>,
     first_input: Timestamp,
     sequence: u32,
-    /// Since the last flush.
+    /// Bytes since the last flush.
     waiting: u64,
-    /// What the file began with.
+    /// Bytes with which the file began.
     start_bytes: u64,
 }
 
 /// What a replay knows of a region at this place in the file.
 struct Told {
-    /// Inputs up to here are in the state that the file begins with.
+    /// Inputs up to here are part of the state at the beginning of the file.
     contained: Lsn,
     /// Hashes of the keys of its records that were given, or that its own inputs wrote.
     known: FxHashSet<u64>,
@@ -77,8 +77,8 @@ impl RecordingFile {
         let options = WriteOptions::new()
             .compression(Some(Compression::Lz4))
             .chunk_size(Some(CHUNK))
-            // It asks where it is for each topic of a chunk, which a buffered file answers by writing out what it holds: a
-            // chunk is put together in memory, and written as a whole.
+            // The writer asks for its position for each topic of a chunk, and a buffered file answers by writing out
+            // its buffer. So a chunk is put together in memory, and written as a whole.
             .disable_seeking(true)
             .profile("maxim")
             .library(format!("maxim {}", env!("CARGO_PKG_VERSION")));
@@ -109,7 +109,7 @@ impl RecordingFile {
         portraits: impl Iterator<Item = Portrait<'a>>,
         at: Timestamp,
     ) -> McapResult<()> {
-        // For viewers; a replay reads the message, which needs no index.
+        // For viewers. A replay reads the message, which needs no index.
         let facts = [
             ("build", header.build.clone()),
             ("agent", header.agent.to_string()),
@@ -131,7 +131,7 @@ impl RecordingFile {
         Ok(())
     }
 
-    /// In parts, so that much of it is never in memory at once.
+    /// Written in parts, so that never many are in memory at once.
     fn records(&mut self, region: &str, records: impl Iterator<Item = Record>, at: Timestamp) -> McapResult<()> {
         let topic = format!("{RECORDS}{region}");
         let (mut part, mut bytes) = (Vec::new(), 0);
@@ -151,12 +151,12 @@ impl RecordingFile {
         &self.path
     }
 
-    /// On disk, without what waits to be flushed.
+    /// Bytes on disk, without those that wait to be flushed.
     pub fn bytes(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    /// Bytes beyond what the file began with.
+    /// Bytes beyond those with which the file began.
     pub fn grown(&self) -> u64 {
         self.bytes().saturating_sub(self.start_bytes)
     }
@@ -183,7 +183,7 @@ impl RecordingFile {
 
     pub fn input(&mut self, input: &InputRecord) -> McapResult<()> {
         if let Some(envelope) = &input.message {
-            // What was on its way when the file began was emitted before it.
+            // Messages that were on their way when the file began were emitted before it.
             self.signal(Lsn(0), envelope)?;
         }
         self.rested_on(input)?;
@@ -196,22 +196,22 @@ impl RecordingFile {
         if self.inputs.len() >= INPUTS_PART { self.put_inputs() } else { Ok(()) }
     }
 
-    /// Writes the inputs that wait for others.
+    /// Writes the waiting inputs.
     fn put_inputs(&mut self) -> McapResult<()> {
         if self.inputs.is_empty() {
             return Ok(());
         }
         let inputs = std::mem::take(&mut self.inputs);
         let written = self.message(INPUTS, self.first_input, self.first_input, &inputs);
-        // They were counted when they came.
+        // They were counted on arrival.
         self.waiting -= inputs.len() as u64;
         self.inputs = inputs;
         self.inputs.clear();
         written
     }
 
-    /// Before an input stand those records of the region that a replay can't have yet: what the input rested on, unless
-    /// it was given already or the region wrote it in this file.
+    /// Before an input, writes those records of the region that a replay can't have yet: the records that the input
+    /// used, unless the file gave them already or the region wrote them in this file.
     fn rested_on(&mut self, input: &InputRecord) -> McapResult<()> {
         let Some(told) = self.regions.get_mut(input.region).filter(|told| input.lsn > told.contained) else {
             return Ok(());
@@ -222,7 +222,7 @@ impl RecordingFile {
         if news.is_empty() {
             return Ok(());
         }
-        // They belong to the region's next input in the file.
+        // The records belong to the region's next input in the file.
         self.put_inputs()?;
         self.records(input.region, news.into_iter(), input.taken_at)
     }
@@ -265,7 +265,7 @@ impl RecordingFile {
         Ok(())
     }
 
-    /// Ends the chunk, so that everything so far can be read whatever happens.
+    /// Ends the chunk, so that everything so far is readable whatever happens.
     pub fn flush(&mut self) -> McapResult<()> {
         if self.waiting > 0 {
             self.put_inputs()?;

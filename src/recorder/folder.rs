@@ -1,4 +1,4 @@
-//! The folder of recordings: names, ages and the bound on all of them.
+//! The folder of recordings: names, ages and the size limit of all of them.
 
 use maxim_bus::clock::Reckoned;
 use std::fs::{self, File};
@@ -31,7 +31,7 @@ impl Folder {
         Ok(Self(path))
     }
 
-    /// A new file, named by its beginning and a number that tells files of one second apart.
+    /// A new file. Its name is its beginning and a number that tells files of one second apart.
     pub fn create(&self, at: Timestamp) -> Result<(PathBuf, File), RecorderError> {
         let began = at.to_zoned(TimeZone::UTC).strftime(NAME).to_string();
         let mut number = 1;
@@ -45,12 +45,13 @@ impl Folder {
         }
     }
 
-    /// The recordings, oldest first. Other files are none of ours.
+    /// The recordings, oldest first. Other files are ignored.
     pub fn files(&self) -> Vec<Found> {
         files(&self.0)
     }
 
-    /// Removes what is too old, then the oldest until all are within `max_bytes`; `open` stay.
+    /// Removes recordings that are too old, then the oldest ones until all are within `max_bytes`. Files in `open`
+    /// stay.
     pub fn prune(&self, max_bytes: u64, max_age: Duration, now: Timestamp, open: &[&Path]) {
         let files = self.files();
         let mut total: u64 = files.iter().map(|file| file.bytes).sum();
@@ -74,11 +75,11 @@ fn files(folder: &Path) -> Vec<Found> {
     files
 }
 
-/// The recordings in a folder that may hold something of a window, oldest first. A file goes on until the next begins. One
-/// that holds nothing yet is left out: a start makes it and begins it a little later.
+/// The recordings in a folder that may overlap a window, oldest first. A file lasts until the next one begins. An empty
+/// file is left out: a start makes it and begins it a little later.
 pub fn recordings(folder: &Path, window: &Window) -> Vec<PathBuf> {
     let files = files(folder);
-    // Names tell whole seconds.
+    // Names have whole seconds.
     let ends = files.iter().skip(1).map(|next| Some(next.began.later(SignedDuration::from_secs(1)))).chain([None]);
     let overlaps = |began: Timestamp, end: Option<Timestamp>| {
         window.to.is_none_or(|to| began <= to) && window.from.zip(end).is_none_or(|(from, end)| end >= from)

@@ -1,5 +1,5 @@
-//! What stands in a recording. Signals, and what describes the file, are JSON for viewers; inputs and records, which only a
-//! replay reads, are bytes.
+//! The content of a recording. Signals, and the description of the file, are JSON for viewers. Inputs and records,
+//! which only a replay reads, are bytes.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 
 use crate::config::Settings;
 
-/// Version of what is written here. Before 4, decisions were hashed over heads of envelopes that were JSON, so that only the
-/// programs that recorded them reach the same hashes; before 5, each input was a message.
+/// Version of the format. Before 4, decisions were hashed over envelope heads in JSON, so only the recording programs
+/// reach the same hashes. Before 5, each input was a message.
 pub const FORMAT: u32 = 5;
 
 pub const HEADER: &str = "/recorder/header";
@@ -27,11 +27,11 @@ pub const RECORDS: &str = "/records/";
 pub const SIGNALS: &str = "/signals/";
 pub const INPUTS: &str = "/inputs";
 
-/// Which agent it is, and all that a replay needs besides.
+/// The agent, and all that a replay needs besides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     pub format: u32,
-    /// The program that recorded: its version, and its source when the build knew it.
+    /// The program that recorded: its version, and its source if the build knew it.
     pub build: String,
     pub agent: AgentId,
     #[serde(with = "hex")]
@@ -43,18 +43,18 @@ pub struct Header {
     pub workdir: PathBuf,
     /// Where copies of overwritten files went.
     pub saved: PathBuf,
-    /// The user's folder as the gate knew it; [`super::Recorder::start`] fills it in.
+    /// The user's folder, as the gate knew it; [`super::Recorder::start`] fills it in.
     pub home: PathBuf,
-    /// What the gate kept every tool from; filled in likewise.
+    /// The files that the gate kept from every tool; filled in likewise.
     #[serde(default)]
     pub own: OwnFiles,
-    /// Which walls the gate knew the sandbox to have; filled in likewise.
+    /// The walls of the sandbox that the gate knew; filled in likewise.
     #[serde(default)]
     pub barriers: Barriers,
     /// What the tool servers offered when the agent started; filled in likewise.
     #[serde(default)]
     pub tool_lists: Vec<ToolList>,
-    /// What the tools that a person brought said of themselves; filled in likewise.
+    /// The specifications of the tools that a person added; filled in likewise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brought: Vec<ToolSpec>,
     /// How many regions' states the file begins with; filled in likewise.
@@ -87,7 +87,7 @@ impl Header {
     }
 }
 
-/// This program. `MAXIM_BUILD`, e.g. the output of `git describe`, is taken in when it is compiled.
+/// This program. `MAXIM_BUILD`, e.g. the output of `git describe`, is read at compile time.
 pub fn build() -> String {
     match option_env!("MAXIM_BUILD") {
         Some(source) => format!("{} {source}", env!("CARGO_PKG_VERSION")),
@@ -95,14 +95,14 @@ pub fn build() -> String {
     }
 }
 
-/// An input of a region and what came of it, in these fields' order as postcard. Several stand one after the other in a
-/// message, in the order in which they were accepted: a message of its own costs each as much again.
+/// An input of a region and its result, in the order of these fields as postcard. A message holds several, in the order
+/// in which they were accepted: a message for each would double the cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Input<'a> {
     pub region: &'a str,
     #[serde(with = "jiff::fmt::serde::timestamp::nanosecond::required")]
     pub taken_at: Timestamp,
-    /// None for a tick.
+    /// `None` for a tick.
     pub message: Option<MessageId>,
     pub lsn: Lsn,
     pub epoch: Epoch,
@@ -139,35 +139,35 @@ impl From<&InputRecord> for Input<'_> {
     }
 }
 
-/// An input as it was read, with what stands beside it.
+/// An input as it was read, and the data beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputLine {
     pub region: String,
-    /// None for a tick.
+    /// `None` for a tick.
     pub message: Option<MessageId>,
     pub signal: Option<String>,
     pub taken_at: Timestamp,
     pub lsn: Lsn,
     pub epoch: Epoch,
-    /// 0 where the file doesn't tell it.
+    /// 0 if the file doesn't say.
     pub incarnation: u32,
     pub state_hash: u64,
     pub decision_hash: u64,
 }
 
-/// A region's state when the file begins; its records stand before it.
+/// A region's state at the beginning of the file. Its records stand before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RegionStart {
     pub region: String,
-    /// Inputs up to here are in the state.
+    /// Inputs up to here are part of the state.
     pub lsn: Lsn,
     #[serde(with = "hex")]
     pub state_hash: u64,
-    /// A snapshot and the events after it, each a JSON document of its own.
+    /// A snapshot and the events after it, each a separate JSON document.
     pub root: Option<String>,
     pub events: Vec<String>,
     pub records: u64,
-    /// Why this file can't replay the region; none when it can.
+    /// Why this file can't replay the region; `None` if it can.
     pub missing: Option<String>,
 }
 
@@ -177,7 +177,7 @@ pub struct Gap {
     pub lost: u64,
 }
 
-/// What a signal's line says of it. Its name is the topic's, its agent the file's.
+/// The metadata in a signal's line. Its name is the topic's, its agent the file's.
 #[derive(Deserialize)]
 struct Told<'a> {
     id: MessageId,
@@ -192,7 +192,7 @@ struct Told<'a> {
     to: Option<Cow<'a, str>>,
 }
 
-/// A signal as it is written: `{"lsn":1,"meta":{…},"body":{…}}`, with the very bytes of its body.
+/// A signal as it is written: `{"lsn":1,"meta":{…},"body":{…}}`, with its body byte for byte.
 pub fn signal_line(line: &mut Vec<u8>, lsn: Lsn, envelope: &Envelope) -> serde_json::Result<()> {
     let Meta { id, agent: _, name: _, cause, correlation, at, sender, trust, to } = &envelope.meta;
     line.extend_from_slice(b"{\"lsn\":");
@@ -221,7 +221,7 @@ pub fn signal_line(line: &mut Vec<u8>, lsn: Lsn, envelope: &Envelope) -> serde_j
     Ok(())
 }
 
-/// The id and the encoding of a signal's line.
+/// The id and the encoding of a signal, from its line.
 pub fn signal_of(line: &[u8], name: &str, agent: &AgentId) -> serde_json::Result<(MessageId, Vec<u8>)> {
     #[derive(Deserialize)]
     struct Line<'a> {
@@ -252,7 +252,7 @@ pub fn pack(records: &[Record]) -> Vec<u8> {
     packed
 }
 
-/// None when it is cut off.
+/// `None` if the data is cut off.
 pub fn unpack(mut packed: &[u8]) -> Option<Vec<Record>> {
     let mut part = || {
         let (length, rest) = packed.split_first_chunk::<4>()?;
@@ -271,7 +271,7 @@ pub fn unpack(mut packed: &[u8]) -> Option<Vec<Record>> {
     }
 }
 
-/// 64 bits as text: viewers read JSON's numbers as floats, which have 53.
+/// 64 bits as text: viewers read JSON numbers as floats, which have 53 bits.
 mod hex {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

@@ -1,14 +1,16 @@
-//! The flight recorder: what every region was given and what it made of it, in MCAP files that replay by themselves.
+//! The flight recorder: the inputs of every region and their results, in MCAP files that can be replayed without
+//! anything else.
 //!
-//! Recorded is each input that changed a region's state or made it say something. What led to neither can't matter: a
-//! handler gets its region by shared reference, so it leaves no other trace. A file begins with each region's root and
-//! events as they were then, and the records that it is woken by; inputs that these already contain are in the file, but
-//! are not replayed. A record that an input rested on stands before it, unless the file holds it already: so a file costs
-//! what was done, not what is remembered. A region that is woken by more than [`Limits::start_bytes`] is named as one
-//! that this file can't replay. So is a room that hears a clearance given before the file began: nothing but the gate can make one, not even from a file.
+//! It records each input that changed a region's state or made it say something. Other inputs can't matter: a handler
+//! gets its region by shared reference, so it leaves no other trace. A file begins with each region's root and events
+//! at that time, and the records by which it is woken. Inputs that these already contain are in the file, but are not
+//! replayed. A record that an input used stands before it, unless the file holds it already. So the size of a file
+//! depends on what was done, not on what is remembered. If a region is woken by more than [`Limits::start_bytes`], the
+//! file names it as one that it can't replay. The same holds for a room that hears a clearance from before the file:
+//! only the gate can make a clearance, and no file can.
 //!
-//! Only what is durable is written. The regions never wait for the recorder: when its queue is full, what doesn't fit is
-//! counted, the file says that it has a gap and ends, and the next file begins with fresh states.
+//! Only durable data is written. The regions never wait for the recorder. If its queue is full, what doesn't fit is
+//! counted. Then the file ends with a note of the gap, and the next file begins with fresh states.
 
 mod cast;
 mod chunks;
@@ -48,23 +50,23 @@ pub use what_if::{Imagining, Without};
 use folder::Folder;
 use writer::{Counters, Item, Letterbox, Scribe, What};
 
-/// Inputs and signals that may wait for the writer, and as many again for the disk.
+/// Inputs and signals that may wait for the writer, and the same number again for the disk.
 const QUEUE: usize = 16_384;
 
 /// How much is recorded, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// All files together, in bytes; the oldest go first.
+    /// All files together, in bytes; the oldest are removed first.
     pub max_bytes: u64,
     /// One file, in bytes, beyond the states that it begins with.
     pub file_bytes: u64,
-    /// Files that begin before this go.
+    /// Files that begin before this age are removed.
     pub max_age: Duration,
     /// Records by which all regions are woken at the start of a file, in bytes.
     pub start_bytes: usize,
     /// Inputs and signals that may wait for the writer. Default 16384.
     pub queue: usize,
-    /// How long the first file waits for [`Recorder::rooms_are_up`], so that rooms that wake have the machine to
+    /// How long the first file waits for [`Recorder::rooms_are_up`], so that waking rooms have the machine to
     /// themselves. Default 5 s.
     pub lead: Duration,
 }
@@ -79,7 +81,7 @@ impl From<&config::Recorder> for Limits {
         let max_bytes = max_bytes.get();
         Self {
             max_bytes,
-            // Half of the whole at most, so that one file is there while the next is written.
+            // At most half of the total, so that one file remains while the next is written.
             file_bytes: file_bytes.get().min(max_bytes / 2),
             max_age: max_age.get(),
             start_bytes: usize::try_from(START_BYTES.min(max_bytes / 8)).unwrap_or(usize::MAX),
@@ -98,33 +100,33 @@ pub enum RecorderError {
     Unreadable { path: PathBuf, why: String, read: String, is_damaged: bool },
     #[error("the recorded settings make no agent here: {0}")]
     Settings(String),
-    #[error("the store failed after {inputs} inputs of the recordings had been taken in again: {why}")]
+    #[error("the store failed after {inputs} inputs of the recordings had been restored: {why}")]
     Store { inputs: u64, why: String },
     #[error("the recorder's thread can't be started: {0}")]
     Thread(std::io::Error),
 }
 
-/// What became of what the regions told the recorder.
+/// Counts of what the regions reported to the recorder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecorderCounts {
     pub written: u64,
-    /// Not taken, because the writer was behind or couldn't write.
+    /// Not recorded, because the writer was behind or couldn't write.
     pub lost: u64,
     pub files: u64,
 }
 
-/// Takes down what is accepted. A [`Tap`] that never waits.
+/// Records what is accepted. A [`Tap`] that never waits.
 pub struct Recorder {
     letters: Arc<Letterbox>,
     counters: Arc<Counters>,
     scribe: Thread,
-    /// Items after which the writer is woken before its time.
+    /// After this many items the writer is woken early.
     many: u64,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Recorder {
-    /// Begins the first file, with the states as they are in the store; no region may be running yet.
+    /// Begins the first file with the states in the store. No region may be running yet.
     ///
     /// # Errors
     /// The folder can't be written.
@@ -176,7 +178,7 @@ impl Recorder {
         RecorderCounts { written: read(written), lost: read(lost), files: read(files) }
     }
 
-    /// Writes what is durable and ends the file; a second call does nothing. Call it before the store is closed.
+    /// Writes what is durable and ends the file. A second call does nothing. Call it before the store is closed.
     pub fn close(&self) {
         let Some(thread) = self.thread.lock().take() else { return };
         self.letters.close();
@@ -192,7 +194,7 @@ impl Recorder {
             self.counters.lost.fetch_add(1, Ordering::SeqCst);
             return;
         }
-        // A writer at work looks by itself: waking it for each item would cost the regions more than the item does.
+        // A working writer looks by itself. To wake it for each item would cost the regions more than the item does.
         let taken = self.counters.taken.fetch_add(1, Ordering::Relaxed);
         if self.counters.asleep.load(Ordering::SeqCst) || taken % self.many == self.many - 1 {
             self.counters.asleep.store(false, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Reads a recording, as far as it goes.
+//! Reads a recording, as far as possible.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -15,7 +15,7 @@ use super::format::{
 };
 use super::{RecorderError, folder};
 
-/// What stands in a file, up to its end or to where it is damaged.
+/// The content of a file, up to its end or to where it is damaged.
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub header: Header,
@@ -25,13 +25,14 @@ pub struct Recording {
     pub signals: HashMap<MessageId, Vec<u8>>,
     /// In the order in which they were accepted.
     pub inputs: Vec<InputLine>,
-    /// Records of its region that an input, by its place in `inputs`, rested on and that the file didn't hold before.
+    /// Records of a region that an input used and that the file didn't hold before, by the input's place in `inputs`.
     pub rested_on: HashMap<usize, Vec<Record>>,
     /// Inputs and signals that the recorder lost; the file ends with the gap.
     pub lost: u64,
-    /// Why the file ends where it ends, when that is not its proper end.
+    /// Why the file ends where it ends, if that isn't its proper end.
     pub cut: Option<String>,
-    /// What isn't as it was written. Without a cut it is around what the file holds, and all of that was read.
+    /// Data that isn't as it was written. Without a cut, the damage surrounds the file's content, and all content was
+    /// read.
     pub damage: Option<Damage>,
     pub bytes: u64,
 }
@@ -44,7 +45,7 @@ struct Reading {
     signals: HashMap<MessageId, Vec<u8>>,
     inputs: Vec<InputLine>,
     rested_on: HashMap<usize, Vec<Record>>,
-    /// Records that stand before a region's next input.
+    /// Records that come before a region's next input.
     laid_out: HashMap<String, Vec<Record>>,
     lost: u64,
     /// The name of each signal.
@@ -53,10 +54,10 @@ struct Reading {
 }
 
 impl Recording {
-    /// Reads a file whole, or up to where it is cut off or damaged.
+    /// Reads a whole file, or up to where it is cut off or damaged.
     ///
     /// # Errors
-    /// It can't be read, is no recording of ours, or ends before all regions' states.
+    /// The file can't be read, is not such a recording, or ends before all regions' states.
     pub fn read(path: &Path) -> Result<Self, RecorderError> {
         let bytes = fs::read(path).map_err(|error| folder::told(path, "read", &error))?;
         let mut reading = Reading::default();
@@ -95,7 +96,7 @@ impl Reading {
                 self.records.entry(region.into()).or_default().extend(records);
             }
         } else if let Some(name) = topic.strip_prefix(SIGNALS) {
-            // No file begins without a header; without one nothing of it is used.
+            // No file begins without a header. Without one, nothing of the file is used.
             let Some(header) = &self.header else { return Ok(()) };
             let (id, encoded) = signal_of(data, name, &header.agent).map_err(|error| error.to_string())?;
             self.signals.insert(id, encoded);
@@ -110,7 +111,7 @@ impl Reading {
                 HEADER => self.header = Some(json(data)?),
                 STARTS => self.starts.push(json(data)?),
                 GAPS => self.lost += json::<Gap>(data)?.lost,
-                // Another program may have added its own.
+                // Another program may have added its own data.
                 _ => {}
             }
         }
@@ -135,7 +136,7 @@ impl Reading {
         });
     }
 
-    /// The reason and what could be read, when it can't be replayed.
+    /// The reason and what could be read, if it can't be replayed.
     fn end(self, cut: Option<String>, bytes: u64) -> Result<Recording, (String, String)> {
         let Self { header, starts, records, signals, inputs, rested_on, lost, .. } = self;
         let read = |states: usize, of: usize| {

@@ -1,6 +1,7 @@
-//! Feeds each region its recorded inputs and compares what comes of them.
+//! Feeds each region its recorded inputs and compares the results.
 //!
-//! The regions sit in a store in memory. Each input is taken at its recorded time; chance comes from seed and input.
+//! The regions use a store in memory. Each input is taken at its recorded time; random numbers come from seed and
+//! input.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,26 +23,26 @@ use super::format::{InputLine, Record, RegionStart, build};
 use super::{RecorderError, Recording};
 use crate::agent::AgentSettings;
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayReport {
     /// Inputs that were fed.
     pub inputs: u64,
     /// Of these, those with equal decisions and state.
     pub matched: u64,
-    /// Inputs that the states at the beginning of the file contain already.
+    /// Inputs that the states at the beginning of the file already contain.
     pub contained: u64,
-    /// Inputs outside of the window: those before it were fed and not compared, those after it were left out.
+    /// Inputs outside the window: those before it were fed and not compared, those after it were left out.
     pub outside: u64,
     pub regions: BTreeMap<String, RegionTally>,
     pub first_divergence: Option<Divergence>,
-    /// Regions that this file can't replay, or not further, and why.
+    /// Regions that this file can't replay (further), and why.
     pub set_aside: Vec<SetAside>,
     /// Inputs and signals that the recorder lost at the end of the file.
     pub lost: u64,
     /// Why the file ends before its proper end.
     pub cut: Option<String>,
-    /// What isn't as it was written: with a cut what comes from there on, else only what is around the inputs.
+    /// Data that isn't as it was written. With a cut: all after this place. Otherwise: only what surrounds the inputs.
     pub damage: Option<Damage>,
     pub recorded_by: String,
     pub replayed_by: String,
@@ -56,20 +57,20 @@ pub struct RegionTally {
     pub matched: u64,
 }
 
-/// An input that led to something else than in the recording.
+/// An input with another result than in the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Divergence {
     pub region: String,
     /// Its number in the file and among the region's inputs, from 1.
     pub input: u64,
     pub region_input: u64,
-    /// None for a tick.
+    /// `None` for a tick.
     pub message: Option<MessageId>,
     pub signal: Option<String>,
     pub lsn: Lsn,
     pub expected: Found,
     pub got: Found,
-    /// What the region said when it failed on it.
+    /// What the region reported when it failed on the input.
     pub failed: Option<String>,
 }
 
@@ -84,12 +85,12 @@ pub struct Found {
 pub struct SetAside {
     pub region: String,
     pub why: String,
-    /// Inputs of it that were not fed.
+    /// Inputs of the region that were not fed.
     pub inputs: u64,
 }
 
 impl ReplayReport {
-    /// Everything in the file was replayed and came out the same.
+    /// True if everything in the file was replayed with equal results.
     pub fn is_equal(&self) -> bool {
         self.first_divergence.is_none() && self.set_aside.is_empty()
     }
@@ -104,7 +105,7 @@ impl Recording {
         Self::read(path)?.replay_core(&Window::default())
     }
 
-    /// Replays what lies in a window, with the core tools and those that servers offered.
+    /// Replays a window, with the core tools and those that servers offered.
     ///
     /// # Errors
     /// See [`Recording::replay`].
@@ -112,10 +113,10 @@ impl Recording {
         self.replay_within(self.tools()?, window)
     }
 
-    /// The tools that the agent had: the core ones, those that a person brought, and what servers offered.
+    /// The tools that the agent had: the core tools, those that a person added, and those that servers offered.
     ///
     /// # Errors
-    /// A tool that was brought has a name which the core tools have by now.
+    /// An added tool has a name that a core tool has by now.
     pub fn tools(&self) -> Result<ToolRegistry, RecorderError> {
         let mut registry = tools::core_registry().map_err(|error| RecorderError::Settings(error.to_string()))?;
         for spec in &self.header.brought {
@@ -126,7 +127,7 @@ impl Recording {
         Ok(registry)
     }
 
-    /// When the turn of a message was under way, by the inputs of this file; nothing when it has none of it.
+    /// When the turn of a message was under way, by the inputs of this file; `None` if the file has nothing of it.
     pub fn turn_of(&self, message: MessageId) -> Option<Window> {
         let correlation = |id: MessageId| {
             let (meta, _) = Envelope::split(self.signals.get(&id)?).ok()?;
@@ -146,14 +147,14 @@ impl Recording {
         self.replay_within(registry, &Window::default())
     }
 
-    /// Replays it and compares what lies in a window. What lies before is fed all the same, since states rest on it.
+    /// Replays it and compares within a window. What comes before is fed all the same, because states depend on it.
     ///
     /// # Errors
     /// As [`Recording::replay`].
     pub fn replay_within(&self, registry: ToolRegistry, window: &Window) -> Result<ReplayReport, RecorderError> {
         let watch = Stopwatch::start();
         let mut theatre = Theatre::new(self, registry, &|_| false)?;
-        // Once a region has passed the end of the window it is done: a later input would find another state.
+        // After the end of the window a region is done: later inputs would meet another state.
         let mut done = BTreeSet::new();
         for (number, line) in (1..).zip(&self.inputs) {
             if window.to.is_some_and(|to| line.taken_at > to) {
@@ -177,7 +178,7 @@ impl Recording {
         // No region knows a secret, and the files that hold them may be on another machine.
         (settings.effectors.llm.api_key, settings.effectors.llm.api_key_file) = (None, None);
         (settings.effectors.encoder.api_key, settings.effectors.encoder.api_key_file) = (None, None);
-        // Nobody is asked here: what counts is that there was a model.
+        // No model is asked here. It only matters that there was one.
         if settings.effectors.llm.tape.take().is_some() {
             (settings.effectors.llm.base_url, settings.effectors.llm.model) =
                 (Some("http://127.0.0.1".into()), Some("taped".into()));
@@ -190,17 +191,17 @@ impl Recording {
     }
 }
 
-/// From when to when, both included; by the times at which inputs were taken.
+/// Beginning and end, both included, by the times at which inputs were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
 }
 
-/// A region on the stage.
+/// A region in the replay.
 struct Role {
     stepper: Box<dyn Stepper>,
-    /// Inputs up to here are in its state.
+    /// Inputs up to here are part of its state.
     contained: Lsn,
     incarnation: Option<(Epoch, u32)>,
 }
@@ -211,7 +212,7 @@ pub(super) struct Theatre {
     ear: Arc<Ear>,
     set_aside: BTreeMap<String, (String, u64)>,
     report: ReplayReport,
-    /// Whether the present input lies in the window.
+    /// True while the present input is inside the window.
     compares: bool,
     /// A store ends with its last owner.
     _whole: StateStore,
@@ -271,7 +272,8 @@ impl Theatre {
         Ok(Self { roles, cast, ear, set_aside, report, compares: true, _whole: whole, store })
     }
 
-    /// The rooms as they stood before the input of this place in the file; those that stay out are as on the first day.
+    /// The rooms as they were before the input at this place in the file. Rooms that are left out are as on their first
+    /// day.
     pub(super) fn until(
         recording: &Recording,
         registry: ToolRegistry,
@@ -285,7 +287,7 @@ impl Theatre {
                 theatre.play(recording, number, line);
             }
         }
-        // What was read later stands in the file before the input that read it.
+        // Records that were read later stand in the file before the input that read them.
         for (at, records) in recording.rested_on.iter().filter(|(at, _)| **at >= inputs) {
             let role = recording.inputs.get(*at).and_then(|line| theatre.roles.get_mut(&line.region));
             if let Some(role) = role {
@@ -295,7 +297,7 @@ impl Theatre {
         Ok(theatre)
     }
 
-    /// The rooms' states in a store of their own, without what they said: nobody is to hear it again.
+    /// The rooms' states in a separate store, without their messages: these must not be heard again.
     pub(super) fn states(&self) -> Result<(AgentStore, StateStore), RecorderError> {
         let whole = StateStore::in_memory();
         let store = whole.agent(self.store.id());
@@ -327,7 +329,7 @@ impl Theatre {
             Err(why) => return self.put_aside(&line.region, why),
         };
         let Some(role) = self.roles.get_mut(&line.region) else { return };
-        // A new incarnation was rebuilt from its store, here as there.
+        // A new incarnation was rebuilt from its store, so it is rebuilt here too.
         let incarnation = (line.epoch, line.incarnation);
         if role.incarnation.is_some_and(|before| before != incarnation)
             && let Err(error) = role.stepper.start()

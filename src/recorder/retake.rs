@@ -1,9 +1,9 @@
-//! A restored store takes in again what the recordings hold since its backup was made.
+//! Restores into a store what the recordings hold since its backup.
 //!
-//! Each region is given its recorded inputs from where its state stands, which its state hash tells: that is over all that
-//! it ever decided. What an input leads to becomes true only if it is what was recorded, so the store ends as it was at
-//! some moment of that life, or the place is named where it can't follow further. Nothing is done again outside: effectors
-//! stay out, and what they said is an input.
+//! Each region is given its recorded inputs after its present state. Its state hash, which covers all of its decisions,
+//! finds this place. The result of an input is only committed if it equals the recorded one. So the store ends in a
+//! state that the recorded run had at some moment. If a region can't follow further, the place is named. Nothing is
+//! done outside again: effectors stay out, and their words are inputs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -21,24 +21,25 @@ use super::cast::{Cast, Ear};
 use super::format::InputLine;
 use super::{RecorderError, Recording, Window, recordings};
 
-/// Mail that was said so long before the end isn't on its way any more: a region that was given it found nothing to do.
+/// Mail that was said this long before the end isn't on its way any more: a region that got it had nothing to do.
 const ON_ITS_WAY: SignedDuration = SignedDuration::from_secs(10);
-/// Inputs after which the disk is waited for, and how long.
+/// After this many inputs the disk is waited for, and how long.
 const STRETCH: u64 = 1024;
 const DURABLE: Duration = Duration::from_secs(60);
 
-/// What became of the recordings.
+/// The result of the restoration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Retaken {
     /// Inputs that are in the store again.
     pub inputs: u64,
     /// When the newest of them was taken.
     pub until: Option<Timestamp>,
-    /// The highest number of a process of these lives.
+    /// The highest process number of these runs.
     pub boot: u64,
-    /// Inputs that were to be taken in and couldn't be.
+    /// Inputs that should have been restored and couldn't be.
     pub left_out: u64,
-    /// Why: the place where it ended, files that can't be read or begin from a state that the store isn't in.
+    /// The reasons: the place where it ended, unreadable files, or files that begin from a state that the store isn't
+    /// in.
     pub why: Vec<String>,
 }
 
@@ -46,19 +47,19 @@ impl Retaken {
     /// For a person.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![match self.until {
-            Some(until) => format!("taken in again from the recordings: {} inputs, until {until:.0}", self.inputs),
-            None => "the recordings hold nothing that could be taken in again".into(),
+            Some(until) => format!("restored from the recordings: {} inputs, until {until:.0}", self.inputs),
+            None => "the recordings hold nothing that could be restored".into(),
         }];
         if self.left_out > 0 {
-            lines.push(format!("LOST: {} inputs of the recordings could not be taken in", self.left_out));
+            lines.push(format!("LOST: {} inputs of the recordings could not be restored", self.left_out));
         }
         lines.extend(self.why.iter().map(|why| format!("  {why}")));
         lines
     }
 }
 
-/// Takes in what the recordings of a folder hold beyond the store's states, up to `until`. `since` is when the backup was
-/// made, where that is known: what ends before it is not missed. No room may be running; what was taken in is durable.
+/// Restores what the recordings of a folder hold beyond the store's states, up to `until`. `since` is the time of the
+/// backup, if known: files that end before it aren't missed. No room may be running. What was restored is durable.
 ///
 /// # Errors
 /// The store can't be read or written.
@@ -103,13 +104,13 @@ struct Taking<'a> {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     ear: Arc<Ear>,
-    /// All rooms of these lives, effectors too.
+    /// All rooms of these runs, also effectors.
     rooms: BTreeSet<RegionName>,
     /// The times of the newest inputs, and the store's head before each.
     heads: VecDeque<(Timestamp, Lsn)>,
-    /// What was said up to here isn't on its way any more.
+    /// Messages up to here aren't on their way any more.
     passed: Lsn,
-    /// Nothing further is taken in,
+    /// Nothing further is restored,
     is_over: bool,
     /// because nothing further is wanted.
     is_enough: bool,
@@ -134,7 +135,7 @@ impl Taking<'_> {
         if self.is_over || !strangers.is_empty() {
             if !std::mem::replace(&mut self.is_over, true) {
                 let strangers = strangers.into_iter().collect::<Vec<_>>().join(", ");
-                self.done.why.push(format!("{name} goes on from another state of {strangers} than the store has"));
+                self.done.why.push(format!("{name} continues from another state of {strangers} than the store has"));
             }
             self.done.left_out += if self.is_enough { 0 } else { missed() as u64 };
             return Ok(());
@@ -155,14 +156,15 @@ impl Taking<'_> {
             }
         }
         if !self.is_over && recording.cut.is_none() {
-            // An orderly end: what was said was heard.
+            // The end was in order: all messages were heard.
             self.passed = self.store.head();
             self.heads.clear();
         }
         Ok(())
     }
 
-    /// From which place in the file on each region's inputs are new to it; and those whose state the file doesn't hold.
+    /// The place in the file from which each region's inputs are new to it; and the regions whose state the file
+    /// doesn't hold.
     fn places<'a>(
         &self,
         recording: &'a Recording,
@@ -178,7 +180,7 @@ impl Taking<'_> {
             };
             let recovered = self.store.recover(region);
             let here = told(recovered.map_err(|error| self.failed(&error))?.state_hash);
-            // What changed no state only spoke, and what it said is recorded.
+            // An input that changed no state only said something, and that is recorded.
             match lines().rfind(|(_, line)| told(line.state_hash) == here) {
                 Some((last, _)) => {
                     places.insert(name, last + 1);
@@ -201,7 +203,7 @@ impl Taking<'_> {
     ) -> Result<(), String> {
         let message = line.message.map(|id| cast.message(recording, id)).transpose()?;
         let stepper = cast.steppers.get_mut(line.region.as_str()).ok_or("this program has no such region")?;
-        // A new incarnation was rebuilt from its store, here as there.
+        // A new incarnation was rebuilt from its store, so it is rebuilt here too.
         let incarnation = (line.epoch, line.incarnation);
         if incarnations.insert(line.region.clone(), incarnation) != Some(incarnation) {
             stepper.start().map_err(|error| error.to_string())?;
@@ -224,7 +226,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Old mail is behind every room, else a start would deliver all of it once more.
+    /// Marks old mail as passed by every room. Otherwise a start would redeliver all of it.
     fn end(self) -> Result<Retaken, RecorderError> {
         if self.done.inputs > 0 {
             for room in &self.rooms {

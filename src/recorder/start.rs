@@ -1,4 +1,4 @@
-//! The states that a file begins with.
+//! The states with which a file begins.
 
 use maxim_actors::store::{AgentStore, Frozen};
 use maxim_bus::{Lsn, RegionName};
@@ -6,10 +6,10 @@ use maxim_bus::{Lsn, RegionName};
 use super::format::{Record, RegionStart};
 use crate::agent::Waking;
 
-/// Regions at one moment each, before anything of them is read.
+/// All regions, frozen at one moment each, before anything of them is read.
 pub struct Still {
     pub regions: Vec<Frozen>,
-    /// The newest number that one of them may rest on.
+    /// The newest number that one of them may depend on.
     pub newest: Lsn,
 }
 
@@ -21,8 +21,8 @@ impl Still {
     }
 }
 
-/// What a file begins with of a region: its state, and the records that it is woken by. What it reads later stands before
-/// the input that it is read for.
+/// A region at the beginning of a file: its state, and the records by which it is woken. Records that it reads later
+/// come before the input that reads them.
 pub struct Portrait<'a> {
     pub start: RegionStart,
     /// Keys of the records.
@@ -44,7 +44,7 @@ impl<'a> Portrait<'a> {
             Ok(keys) => (keys, None),
             Err(why) => (Vec::new(), Some(why)),
         };
-        // Roots and events are JSON by the shell's hand.
+        // The shell writes roots and events as JSON.
         let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
         let start = RegionStart {
             region: (*name).into(),
@@ -58,7 +58,7 @@ impl<'a> Portrait<'a> {
         Self { start, keys, region }
     }
 
-    /// The records, one after the other: together they may be much. One that can't be read any more is missing.
+    /// The records, one after another, because together they may be large. An unreadable record is missing.
     pub fn records(&mut self) -> impl Iterator<Item = Record> {
         let Self { start, keys, region } = self;
         let mut missing = |why: String| {

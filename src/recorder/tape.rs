@@ -1,4 +1,4 @@
-//! The model's replies out of a recording, so that a session can be played again without a model.
+//! The model's replies from a recording, so that a session can be replayed without a model.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ impl Recording {
         Ok(Self::read(path)?.tape(&path.display().to_string()))
     }
 
-    /// Calls with their replies, in the order in which they were made. `name` is what errors call it.
+    /// Calls with their replies, in order. `name` is used in error messages.
     pub fn tape(&self, name: &str) -> Tape {
         let calls = self.signals_of::<ModelCall>();
         let replies = self.signals_of::<ModelReply>().into_iter().map(|(_, reply)| (reply.call, reply));

@@ -1,9 +1,9 @@
-//! What would have been: a recorded turn lived again with something left out.
+//! What-if: a recorded turn is lived again with something left out.
 //!
-//! The rooms are brought to where they stood when the turn began, by replaying what came before; then the same words are
-//! said to them, in a store in memory. Tools do nothing: a call that was made then gives what came of it then. A model's
-//! replies come from the tape; where another prompt would have been sent, nobody knows what it would have said, and habit
-//! answers. A recording holds of the memories those that were read: one that was never read is missing here.
+//! The rooms are brought to their state at the beginning of the turn, by replaying what came before. Then the same
+//! words are said to them, in a store in memory. Tools do nothing: a call that was made then gives its recorded result.
+//! A model's replies come from the tape. If another prompt would have been sent, the model's reply is unknown, and
+//! habit answers. A recording only holds the memories that were read, so others are missing here.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,16 +44,16 @@ pub struct Imagining {
     pub ended: TurnEnded,
     /// Its why-record, in the shape of `GET /v1/why`.
     pub why: Value,
-    /// Prompts that were never sent: what the model would have said to them isn't known.
+    /// Prompts that were never sent: the model's replies to them are unknown.
     pub unknown_prompts: usize,
 }
 
-/// The rooms that hold what was experienced, what was learned of it, and what is on the mind.
+/// The rooms that hold experience, what was learned from it, and working memory.
 fn remembers(part: &Part) -> bool {
     matches!(part.stage, Stage::Memory | Stage::Learning) || part.name == WorkingMemory::NAME
 }
 
-/// Deadlines that are waited for before a turn is given up.
+/// After this many deadlines a turn is given up.
 const PATIENCE: usize = 1_000;
 
 impl Recording {
@@ -135,7 +135,7 @@ impl Recording {
     }
 }
 
-/// Where a channel's words come in and the ends of its turns come out.
+/// The desk of a channel: its words come in, and the ends of its turns come out.
 fn desk_of(agent: &Agent, channel: &str) -> Arc<Desk> {
     let Outside { console, http, websocket, .. } = &agent.outside;
     Arc::clone(match channel {
@@ -145,10 +145,10 @@ fn desk_of(agent: &Agent, channel: &str) -> Arc<Desk> {
     })
 }
 
-/// What takes one step, in imagined time.
+/// The duration of one step, in imagined time.
 const STEP: Duration = Duration::from_micros(1);
 
-/// Does what there is to do, each step a little after the one before: so the why-record has them in their order.
+/// Does all pending steps, each a little after the one before, so that the why-record has them in order.
 fn settle(agent: &mut Agent, clock: &VirtualClock) {
     while agent.step() {
         clock.advance(STEP);

@@ -1,4 +1,4 @@
-//! The recorder's thread: holds back what isn't durable yet, writes, rotates and prunes.
+//! The recorder's thread: holds back data that isn't durable yet, writes, rotates and prunes.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -21,13 +21,13 @@ use super::start::{Portrait, Still};
 use super::{Limits, RecorderError};
 use crate::agent::Waking;
 
-/// How much a crash of the process may cost.
+/// How much time a crash of the process may cost.
 const FLUSH: Duration = Duration::from_secs(1);
-/// How often it looks whether the disk has caught up.
+/// How often it checks whether the disk has caught up.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a file's beginning, and closing, wait for the disk.
+/// How long the beginning of a file, and closing, wait for the disk.
 const DURABLE: Duration = Duration::from_secs(5);
-/// After a failure to write.
+/// Pause after a failure to write.
 const RETRY: Duration = Duration::from_secs(10);
 const FLUSH_BYTES: u64 = 256 << 10;
 
@@ -38,15 +38,15 @@ pub struct Counters {
     pub files: AtomicU64,
     /// Items that were put into the queue.
     pub taken: AtomicU64,
-    /// The writer has nothing to do and waits to be woken by the next item.
+    /// True while the writer is idle and the next item must wake it.
     pub asleep: AtomicBool,
 }
 
-/// What the regions said and the writer hasn't taken yet. It grows to its bound only when the writer is behind.
+/// Items from the regions that the writer hasn't taken yet. It only grows to its bound while the writer is behind.
 pub struct Letterbox {
     most: usize,
     items: Mutex<VecDeque<Item>>,
-    /// The rooms that the first file waits for.
+    /// The rooms for which the first file waits are awake.
     are_awake: AtomicBool,
     is_closing: AtomicBool,
 }
@@ -71,21 +71,21 @@ impl Letterbox {
         fits
     }
 
-    /// The first file needs wait no longer.
+    /// The first file need not wait any longer.
     pub fn say_awake(&self) {
         self.are_awake.store(true, Ordering::SeqCst);
     }
 
-    /// Nothing comes any more.
+    /// No more items come.
     pub fn close(&self) {
         self.is_closing.store(true, Ordering::SeqCst);
     }
 }
 
-/// Something accepted.
+/// An accepted item.
 pub struct Item {
     pub lsn: Lsn,
-    /// How much was lost before it; a difference to the item before is a gap between the two.
+    /// How many items were lost before it. A difference from the previous item is a gap between the two.
     pub lost_before: u64,
     pub what: What,
 }
@@ -105,14 +105,15 @@ pub struct Scribe {
     letters: Arc<Letterbox>,
     counters: Arc<Counters>,
     held: VecDeque<Item>,
-    /// There was mail at the last look.
+    /// True if there was mail at the last look.
     busy: bool,
-    /// Losses that stand in a file as a gap.
+    /// Losses that are already noted in a file as a gap.
     told: u64,
-    /// What the first file begins with: as it was before any region ran.
+    /// What the first file begins with: the states before any region ran.
     first: Option<((PathBuf, File), Still)>,
     current: Option<RecordingFile>,
-    /// The file before, until the number that the states of the current one rest on: what lies between is in both.
+    /// The previous file, until the number that the states of the current file depend on. What lies between is in both
+    /// files.
     former: Option<(RecordingFile, Lsn)>,
     flushed: Stopwatch,
     failed: Option<Stopwatch>,
@@ -151,7 +152,7 @@ impl Scribe {
         Ok(scribe)
     }
 
-    /// A new file with the states of now. None while the disk doesn't follow.
+    /// A new file with the present states. `None` while the disk is behind.
     fn begin(&mut self) -> Result<Option<(RecordingFile, Lsn)>, RecorderError> {
         let still = Still::of(&self.store, &self.wakings);
         if self.store.wait_durable_blocking(still.newest, DURABLE).is_err() {
@@ -185,7 +186,7 @@ impl Scribe {
     }
 
     pub fn run(mut self) {
-        // The agent is at work meanwhile; what it says waits in the queue.
+        // The agent works meanwhile; its messages wait in the queue.
         let mut closing = self.let_wake();
         if let Some((file, still)) = self.first.take() {
             match self.begin_with(file, &still) {
@@ -202,7 +203,7 @@ impl Scribe {
             self.keep_house();
         }
         if let Some(last) = self.held.iter().map(|item| item.lsn).max() {
-            // What isn't durable then is not written: the next start won't know of it either.
+            // What isn't durable then is not written: the next start won't know it either.
             let _ = self.store.wait_durable_blocking(last, DURABLE);
             self.write_durable();
         }
@@ -211,7 +212,8 @@ impl Scribe {
         self.finish_all();
     }
 
-    /// Rooms that wake go first: what the first file begins with is frozen already. True when it is to close.
+    /// Waking rooms go first: the beginning of the first file is frozen already. Returns true if the writer should
+    /// close.
     fn let_wake(&mut self) -> bool {
         let (since, lead, letters) = (Stopwatch::start(), self.limits.lead, Arc::clone(&self.letters));
         let waits = || !letters.are_awake.load(Ordering::SeqCst) && since.elapsed() < lead;
@@ -224,15 +226,15 @@ impl Scribe {
         false
     }
 
-    /// True when it is to close.
+    /// Returns true if the writer should close.
     fn receive(&mut self) -> bool {
         if !self.held.is_empty() || self.busy {
-            // Whatever comes meanwhile is taken together.
+            // Items that come meanwhile are taken together.
             std::thread::park_timeout(LOOK);
             return self.take_mail();
         }
         self.counters.asleep.store(true, Ordering::SeqCst);
-        // Again, for what came before it was said.
+        // Once more, for items that came before the request.
         if self.take_mail() {
             return true;
         }
@@ -243,11 +245,11 @@ impl Scribe {
         self.take_mail()
     }
 
-    /// True when it is to close.
+    /// Returns true if the writer should close.
     fn take_mail(&mut self) -> bool {
         let is_closing = self.letters.is_closing.load(Ordering::SeqCst);
         let mut items = self.letters.items.lock();
-        // More stays in the queue, which is bounded.
+        // The rest stays in the queue, which is bounded.
         let count = items.len().min(self.limits.queue.saturating_sub(self.held.len()));
         self.held.extend(items.drain(..count));
         self.busy = count > 0;
@@ -269,7 +271,7 @@ impl Scribe {
         }
     }
 
-    /// Bytes that are flushed before their time.
+    /// Bytes that are flushed early.
     fn early(&self) -> u64 {
         FLUSH_BYTES.min(self.limits.file_bytes / 2)
     }
@@ -298,7 +300,7 @@ impl Scribe {
         });
     }
 
-    /// Does something to all open files; gives them up when the disk refuses.
+    /// Does something with all open files; drops them when the disk refuses.
     fn each(&mut self, mut act: impl FnMut(&mut RecordingFile) -> McapResult<()>) {
         let files = self.former.iter_mut().map(|(file, _)| file).chain(&mut self.current);
         let failed = files.filter_map(|file| act(file).err()).last();
@@ -320,11 +322,11 @@ impl Scribe {
         }
     }
 
-    /// Flushes, rotates and prunes when it is time to.
+    /// Flushes, rotates and prunes when it is time.
     fn keep_house(&mut self) {
         if self.current.is_none() && self.failed.is_none_or(|since| since.elapsed() >= RETRY) {
             self.begin_current();
-            // What was lost meanwhile is in the states that it begins with.
+            // Losses of the meantime are part of the states that it begins with.
             self.told = self.counters.lost.load(Ordering::SeqCst);
         }
         let waits = self.open_files().map(RecordingFile::waiting).max().unwrap_or(0);
@@ -346,7 +348,7 @@ impl Scribe {
             Ok(Some((next, newest))) => {
                 self.former = self.current.replace(next).map(|file| (file, newest));
             }
-            // The file goes on until the disk follows.
+            // The file goes on until the disk has caught up.
             Ok(None) => {}
             Err(error) => tracing::error!("{error}; the recording goes on in the old file"),
         }

@@ -1,4 +1,5 @@
-//! The whole agent, through its public doors, with its store on disk, its recorder and its rooms: nothing switched off.
+//! The whole agent, through its public doors, with its store on disk, its recorder and its rooms. Nothing is switched
+//! off.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,15 +23,15 @@ use crate::working_set::let_go_of_start;
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// Episodes that are remembered before anything is measured.
+    /// Episodes that are remembered before the measurement.
     pub episodes: usize,
-    /// Percepts one after the other.
+    /// Percepts one after another.
     pub alone: usize,
     /// Percepts with `IN_FLIGHT` turns in flight.
     pub sustained: usize,
-    /// Percepts handed in at once.
+    /// Percepts sent at once.
     pub burst: usize,
-    /// Stops, idle and behind percepts, each on disk before the next.
+    /// Stops while idle and stops behind percepts; each is on disk before the next.
     pub stops: usize,
     pub seed: u64,
 }
@@ -45,7 +46,7 @@ const BEHIND: usize = 100_000;
 /// A bench that can't run.
 pub type Broken = Box<dyn std::error::Error + Send + Sync>;
 
-/// Runs in a folder of its own. Must be called where an actix `System` is current.
+/// Runs in a separate folder. Must be called where an actix `System` is current.
 ///
 /// # Errors
 /// The folder can't be used, or the agent doesn't start or answer.
@@ -149,7 +150,7 @@ async fn until_up(agent: &Agent, watch: &Stopwatch) -> f64 {
     watch.elapsed().as_secs_f64() * 1e3
 }
 
-/// Remembers generated episodes, durably.
+/// Imports generated episodes, durably.
 async fn fill(agent: &Agent, load: Workload) -> Result<Value, Broken> {
     const THINGS: [&str; 12] =
         ["cup", "lamp", "book", "key", "box", "plant", "towel", "spoon", "phone", "chair", "knife", "shelf"];
@@ -177,7 +178,7 @@ async fn fill(agent: &Agent, load: Workload) -> Result<Value, Broken> {
     Ok(json!({ "kept": kept, "per_s": if kept > 0 { kept as f64 / took } else { 0.0 } }))
 }
 
-/// One percept to the end of its turn; microseconds.
+/// One percept to the end of its turn; returns microseconds.
 async fn turn(desk: &Desk, body: String) -> Result<u64, Broken> {
     let watch = Stopwatch::start();
     let (channel, sender) = ("http".to_owned(), "bench".to_owned());
@@ -186,7 +187,7 @@ async fn turn(desk: &Desk, body: String) -> Result<u64, Broken> {
     Ok(u64::try_from(watch.elapsed().as_micros()).unwrap_or(u64::MAX))
 }
 
-/// `count` percepts with at most `in_flight` at once: seconds for all, microseconds for each.
+/// `count` percepts with at most `in_flight` at once. Returns seconds for all, and microseconds for each.
 async fn many(desk: &Arc<Desk>, count: usize, in_flight: usize) -> Result<(f64, Vec<u64>), Broken> {
     let watch = Stopwatch::start();
     let (mut running, mut took) = (JoinSet::<Result<u64, Broken>>::new(), Vec::with_capacity(count));
@@ -207,7 +208,7 @@ async fn many(desk: &Arc<Desk>, count: usize, in_flight: usize) -> Result<(f64, 
     Ok((watch.elapsed().as_secs_f64(), took))
 }
 
-/// The same while percepts wait and turns run. What the stops do to those turns isn't looked at.
+/// The same while percepts wait and turns run. The effect of the stops on those turns isn't checked.
 async fn stops_behind(agent: &Agent, percepts: usize, count: usize) -> Result<Value, Broken> {
     let desk = Arc::clone(&agent.outside.http);
     let behind = tokio::spawn(async move { many(&desk, percepts, percepts).await.map(drop) });
@@ -217,7 +218,7 @@ async fn stops_behind(agent: &Agent, percepts: usize, count: usize) -> Result<Va
     Ok(took)
 }
 
-/// From the call of a stop to an effect that is refused, many times.
+/// The time from a stop call until an effect is refused, many times.
 fn stops(frame: &Frame, count: usize) -> Value {
     let latch = &frame.latch;
     let mut took = Vec::with_capacity(count);
@@ -227,7 +228,8 @@ fn stops(frame: &Frame, count: usize) -> Value {
         latch.raise(detail);
         let refused = latch.permit(EffectKind::Other).is_err();
         took.push(if refused { watch.elapsed().as_nanos() as f64 / 1e3 } else { f64::INFINITY });
-        // Each is on disk before the next; a disk that refuses leaves it stopped, and the next figure counts all the same.
+        // Each stop is on disk before the next. If the disk refuses, the agent stays stopped, and the next figure
+        // counts all the same.
         let _ = latch.reset().and_then(|_| latch.resume());
     }
     took.sort_by(f64::total_cmp);

@@ -1,5 +1,5 @@
-//! Many whole agents in one process, in virtual time, through their public doors: what one costs that is awake, and one
-//! that is away. They have no recorders.
+//! Many whole agents in one process, in virtual time, through their public doors. Measures the cost of an agent that is
+//! awake and of an agent that has left memory. They have no recorders.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -27,25 +27,25 @@ use crate::working_set::let_go_of_start;
 #[derive(Clone, Copy, Debug)]
 pub struct Crowd {
     pub agents: NonZeroUsize,
-    /// Those who are awake at once, at most: so many are spoken to before they leave memory again.
+    /// Agents that are awake at once, at most: this many are spoken to before they leave memory again.
     pub awake: NonZeroUsize,
-    /// Words to each of those who are awake, one a virtual second.
+    /// Words to each awake agent, one per virtual second.
     pub words: usize,
     pub threads: NonZeroUsize,
-    /// Their store lies on the disk; else in memory.
+    /// True: their store is on disk; otherwise in memory.
     pub on_disk: bool,
     pub seed: u64,
 }
 
-/// Virtual time after which who wasn't spoken to leaves memory.
+/// Virtual time after which an agent that nobody spoke to leaves memory.
 const IDLE: Duration = Duration::from_secs(60);
 /// Virtual time in which a turn ends.
 const PATIENCE: u32 = 600;
 const SECOND: Duration = Duration::from_secs(1);
-/// Of those who are away, so many are asked what they were told.
+/// How many of the agents that are away are asked what they were told.
 const ASKED: usize = 200;
 
-/// Speaks to all of them, lets them go, and asks some of them.
+/// Speaks to all agents, lets them leave memory, and asks some of them.
 ///
 /// # Errors
 /// An agent doesn't wake or answer.
@@ -73,7 +73,7 @@ pub fn run(folder: &Path, crowd: Crowd) -> Result<Value, Broken> {
         for id in batch {
             all.agent(id)?;
         }
-        // Only the first ones live on for a while; the others are told what they will be asked.
+        // Only the first ones stay for a while. The others are told what they will be asked.
         let words = if n == 0 { crowd.words.max(1) } else { 1 };
         let thinking = Stopwatch::start();
         for word in 0..words {
@@ -139,7 +139,7 @@ fn told(id: &AgentId, word: usize) -> String {
     }
 }
 
-/// Says something to each, and lets virtual time pass until all their turns have ended.
+/// Says something to each agent, and lets virtual time pass until all their turns have ended.
 fn hold(all: &mut Population, said: Vec<(&AgentId, String)>) -> Result<Vec<TurnEnded>, Broken> {
     let mut handed_in = Vec::with_capacity(said.len());
     for (id, body) in said {
@@ -164,7 +164,7 @@ fn hold(all: &mut Population, said: Vec<(&AgentId, String)>) -> Result<Vec<TurnE
             }
         }
         if open.is_empty() {
-            // So that each word comes in a second of its own.
+            // Each word comes in its own second.
             pass(all, SECOND)?;
             return Ok(ended);
         }
@@ -174,12 +174,12 @@ fn hold(all: &mut Population, said: Vec<(&AgentId, String)>) -> Result<Vec<TurnE
     Err("a turn doesn't end".into())
 }
 
-/// Until nothing of anybody is left in the memory of a store on disk.
+/// Waits until nothing of any agent is left in the memory of a store on disk.
 fn until_gone(all: &mut Population, store: &StateStore) -> Result<(), Broken> {
     let watch = Stopwatch::start();
     while store.in_memory_now() > 0 {
         if watch.elapsed() > Duration::from_secs(60) {
-            return Err("they don't leave the store's memory".into());
+            return Err("the agents don't leave the store's memory".into());
         }
         std::thread::sleep(Duration::from_millis(5));
         pass(all, Duration::ZERO)?;

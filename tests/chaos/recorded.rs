@@ -203,7 +203,7 @@ fn a_life_under_strikes_replays_from_each_of_its_files() {
 fn assert_told(file: &Path, code: i32) {
     let told = Command::new(env!("CARGO_BIN_EXE_maxim")).arg("replay").arg(file).output().expect("it runs");
     let said = format!("{}{}", String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
-    let named = [file.to_str().expect("UTF-8"), "damaged from byte", "put back a whole copy"];
+    let named = [file.to_str().expect("UTF-8"), "damaged from byte", "restore an intact copy"];
     assert!(named.iter().all(|part| said.contains(part)), "{said}");
     assert_eq!(told.status.code(), Some(code), "{said}");
 }

@@ -14,11 +14,11 @@ fn every_fault_of_a_configuration_is_named_with_its_file_and_fix() {
     let done = home.run_with(&["config", "show"], "MAXIM__GATEWAY__CREDIT", "0");
     assert_eq!((done.code, done.out.as_str()), (Some(78), ""));
     insta::assert_snapshot!(done.err, @r#"
-    maxim: agent.mode = "bold" from ~/.config/maxim/maxim.toml is not one of passive, active, singularity; correct it or leave it out (default active)
+    maxim: agent.mode = "bold" from ~/.config/maxim/maxim.toml is not one of passive, active, singularity; correct it or remove it (default active)
     maxim: maxim.toml has an unknown key gateway.credits; did you mean gateway.credit?
-    maxim: http.token in maxim.toml is a secret in a configuration file; put it in a file of its own and name that as http.token_file, or set MAXIM__HTTP__TOKEN
-    maxim: memory.nac_alpha = "high" from maxim.toml is not a number from 0.001 to 1; correct it or leave it out (default 0.14)
-    maxim: gateway.credit = "0" from MAXIM__GATEWAY__CREDIT is not a whole number from 1 to 65536; correct it or leave it out (default 256)
+    maxim: http.token in maxim.toml is a secret in a configuration file; put it in its own file and name that file as http.token_file, or set MAXIM__HTTP__TOKEN
+    maxim: memory.nac_alpha = "high" from maxim.toml is not a number from 0.001 to 1; correct it or remove it (default 0.14)
+    maxim: gateway.credit = "0" from MAXIM__GATEWAY__CREDIT is not a whole number from 1 to 65536; correct it or remove it (default 256)
     "#);
     let done = home.run_with(&["config", "show", "--json"], "MAXIM__GATEWAY__CREDIT", "0");
     let error: Value = serde_json::from_str(&done.err).expect("JSON on standard error");

@@ -145,12 +145,12 @@ fn a_file_that_is_imported_twice_is_there_once() {
     assert_eq!(home.run(&["memory", "pin", "a2"]).code, Some(0));
     let forgotten = home.run(&["memory", "forget", "a1"]);
     assert!(
-        forgotten.code == Some(0) && !forgotten.out.contains("still hold it"),
+        forgotten.code == Some(0) && !forgotten.out.contains("still contain it"),
         "nothing was recorded: {forgotten:?}"
     );
     home.run(&["memory", "backup"]);
     let forgotten = home.run(&["memory", "forget", "a3"]);
-    assert!(forgotten.out.contains("still hold it") && forgotten.out.contains("store/backups"), "{forgotten:?}");
+    assert!(forgotten.out.contains("still contain it") && forgotten.out.contains("store/backups"), "{forgotten:?}");
     let found = home.run(&["memory", "recall", "shelf 1 holds a kettle", "--limit", "1000", "--json"]);
     assert!(!lines(&found).iter().any(|line| line["id"] == "a1"), "{found:?}");
     for args in [&["pin", "a1"][..], &["forget", "a1"], &["similar", "--id", "a1"]] {

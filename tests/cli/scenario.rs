@@ -105,7 +105,7 @@ fn a_file_that_is_no_scenario_is_refused_with_its_line_and_the_fix_before_anythi
         (with("{ content: hello, at: soon }", "pipeline_continued"), "wrong.yaml:3", "not a length of time"),
         (with("{ at: 5s }", "pipeline_continued"), "percept 1 is empty", "content"),
         (with("{ content: a, at: 2h }", "pipeline_continued"), "after the end of the budget", "budget.time"),
-        (with("content: a", "hallucination_rate_below: { rate: 0.1 }"), "hallucination_rate_below", "take it out"),
+        (with("content: a", "hallucination_rate_below: { rate: 0.1 }"), "hallucination_rate_below", "remove it"),
         (
             with("content: a", "prediction_valence: { tool: bash, valence: good }"),
             "good",

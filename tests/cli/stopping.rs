@@ -72,7 +72,7 @@ fn a_stop_without_a_daemon_leaves_a_request_for_the_next_start() {
     let folder = home.data();
     let done = home.run(&["stop", "smoke"]);
     assert_eq!(done.code, Some(75), "{done:?}");
-    assert!(done.err.contains("the next start comes up stopped"), "{}", done.err);
+    assert!(done.err.contains("the next start will be stopped"), "{}", done.err);
     assert_eq!(fs::read_to_string(folder.stop_request()).expect("a request"), "smoke\n");
     // A configuration that can't be read must not keep anyone from stopping.
     home.write("work/maxim.toml", "nonsense");

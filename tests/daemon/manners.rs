@@ -27,7 +27,7 @@ fn lines_that_nobody_will_read_are_said_to_be_so_with_the_command_that_reads_the
     let daemon = place.start_as(&[], |command| {
         command.stdin(fed);
     });
-    daemon.until("said", || daemon.heard().contains("nothing is read from standard input"));
+    daemon.until("said", || daemon.heard().contains("standard input is not read"));
     assert!(daemon.heard().contains("maxim chat --plain"), "{}", daemon.heard());
     daemon.kill();
     let daemon = place.start();

@@ -166,7 +166,7 @@ fn approvals_are_listed_and_answered_from_a_shell() {
     daemon.until("it is done", || place.work().join(".git").exists());
     daemon.until("it is asked no more", || list() == json!({"approvals": []}));
     let (code, _, said) = place.cli(&["approvals", "deny", &id]);
-    assert!(code == 1 && said.contains("nothing is asked under"), "{said}");
+    assert!(code == 1 && said.contains("there is no open question"), "{said}");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn a_damaged_database_comes_back_out_of_backup_and_recordings() {
         let daemon = place.start();
         daemon.until("it says what it found", || daemon.heard().contains("ready in"));
         let heard = daemon.heard();
-        assert!(heard.contains("LOST: ") && heard.contains("taken in again"), "{how}: {heard}");
+        assert!(heard.contains("LOST: ") && heard.contains("restored from the recordings"), "{how}: {heard}");
         assert_eq!(heard.contains("restored from the backup"), is_gone, "{how}: {heard}");
         assert_eq!([BEFORE, AFTER].map(|text| knows(&daemon, text)), [true, true], "{how}: {heard}");
         daemon.say("hello");

@@ -256,7 +256,7 @@ fn a_short_or_blank_token_is_refused_at_the_start() {
     command.env("MAXIM__HTTP__TOKEN", "s3cret-of-the-owner").env("MAXIM__HTTP__OPEN", "true");
     let done = command.arg("--data").arg(place.data()).args(["run", "--listen", "127.0.0.1:0"]).output().expect("runs");
     let err = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.code() == Some(78) && err.contains("take one of the two away"), "{err}");
+    assert!(done.status.code() == Some(78) && err.contains("remove one of the two"), "{err}");
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn an_open_door_is_loud_at_the_start_in_doctor_and_for_scripts() {
     assert_eq!(daemon.stranger("GET", "/v1/status", None), 200);
     assert_eq!(daemon.get("/v1/status").1["asks_for"], "nothing");
     let (_, doctor, _) = place.cli(&["doctor"]);
-    assert!(doctor.contains("OPEN: each program and each account"), "{doctor}");
+    assert!(doctor.contains("OPEN: every program and every account"), "{doctor}");
     assert_eq!(place.cli(&["status"]).0, 0);
     let (code, out, err) = place.cli(&["token"]);
     assert!(code == 1 && out.is_empty() && err.contains("http.open"), "{code} {err}");

@@ -1,7 +1,7 @@
 //! The door: where people and programs outside put their messages, commands and questions onto the bus.
 //!
-//! A [`Door`] is a plain value that any thread may use; its actor brings the answers back. Text goes through the
-//! gateway, and a stop phrase in it raises the latch here, before any mailbox.
+//! A [`Door`] is a plain value for any thread; its actor brings the answers back. Text goes through the gateway. A stop
+//! phrase in it raises the latch here, before any mailbox.
 
 mod asking;
 
@@ -34,7 +34,7 @@ use maxim_region::{Effector, EffectorCard, Frame, Placement, Room};
 
 pub use asking::Question;
 
-/// What a question to the brain came to.
+/// Why a question to the brain got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
     #[error("the brain did not answer within {0} s; see `maxim status` for the rooms that are down")]
@@ -47,10 +47,10 @@ pub enum Unanswered {
     Lost(String),
 }
 
-/// How long the brain has for what it answers at once.
+/// How long the brain may take for immediate answers.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
-/// Answers at once, from any thread, whether a body moves now.
+/// Tells at once, from any thread, whether a body moves now.
 pub type Moves = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Shared by everything outside that talks to one agent.
@@ -64,22 +64,22 @@ pub struct Door {
     numbering: Mutex<Numbering>,
 }
 
-/// What messages from outside are told apart by.
+/// Makes ids of outside messages unique.
 #[derive(Clone, Copy)]
 struct Numbering {
-    /// Where the agent's order stood when the door was made: no earlier door of this agent had the same.
+    /// The agent's position when the door was made: no earlier door of this agent had the same.
     since: Lsn,
     next: u64,
 }
 
-/// What a door knows and the store doesn't, for the next door of an agent that only leaves memory for a while.
+/// What a door knows and the store doesn't. The next door of an agent that only left memory gets it.
 #[derive(Clone)]
 pub struct DoorMemory {
     speaker: Option<Speaker>,
     numbering: Numbering,
 }
 
-/// Who spoke last of those who may command, and where.
+/// The last speaker who may command, and the channel.
 #[derive(Clone)]
 struct Speaker {
     inbound: MessageId,
@@ -102,7 +102,7 @@ impl Door {
         DoorMemory { speaker: self.speaker.lock().clone(), numbering: *self.numbering.lock() }
     }
 
-    /// Goes on as the door before it, so that ids become the same as if that were still there.
+    /// Continues the numbering of the previous door, so that ids are as if it still existed.
     pub fn go_on(&self, before: DoorMemory) {
         (*self.speaker.lock(), *self.numbering.lock()) = (before.speaker, before.numbering);
     }
@@ -125,9 +125,9 @@ impl Door {
         MessageId::from_parts(u64::try_from(now.as_millisecond()).unwrap_or(0), random)
     }
 
-    /// Puts a message for the gateway onto the bus. A stop phrase has stopped everything before this returns.
+    /// Puts a message for the gateway onto the bus. When this returns, a stop phrase has already stopped everything.
     pub fn receive(&self, sender: RegionName, inbound: Inbound) {
-        // The gateway decides by the same, and so does a replay.
+        // The gateway and a replay use the same value.
         let inbound = Inbound { moving: (self.moves)(), ..inbound };
         if self.stop.matches(&inbound.body, inbound.moving) {
             let reason = format!("{:?} said on {}", inbound.body.trim(), inbound.channel);
@@ -148,8 +148,8 @@ impl Door {
         }
     }
 
-    /// Says to whoever spoke last how the brain is, on the channel on which they did: by the corridor alone, since the rooms by
-    /// which it thinks and speaks may be those that are down. To nobody before somebody has spoken.
+    /// Tells the last speaker how the brain is, on their channel. It uses the bus only, because the rooms for thinking
+    /// and speaking may be down. Nobody is told before anybody has spoken.
     pub fn tell_person(&self, text: &str) {
         let Some(Speaker { turn, channel, name, .. }) = self.speaker.lock().clone() else { return };
         let id = self.fresh_id();
@@ -158,7 +158,7 @@ impl Door {
         self.put(DOOR, id, Trust::Own, said);
     }
 
-    /// Stops everything: the latch first, then the word to the rooms.
+    /// Stops everything: sets the latch first, then tells the rooms.
     pub fn stop(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
         let detail = StopDetail { reason, by, at: Some(self.frame.clock.now()) }.bounded();
         let raised = self.raise(detail.reason.clone(), detail.by.clone());
@@ -166,25 +166,25 @@ impl Door {
         raised
     }
 
-    /// What the latch allows at present.
+    /// What the latch now allows.
     pub fn latch_state(&self) -> LatchState {
         self.frame.latch.state()
     }
 
-    /// Clears a stop, as a person wants it: the latch first, which is the truth, then the word to the rooms.
+    /// Clears a stop for a person: changes the latch first, which decides, then tells the rooms.
     ///
     /// # Errors
-    /// The latch can't be left.
+    /// The latch can't be changed.
     pub fn reset(&self, by: String) -> Result<LatchState, LatchError> {
         let left = self.frame.latch.reset()?;
         self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Reset { by });
         Ok(left)
     }
 
-    /// The same for motion that is held.
+    /// The same for held motion.
     ///
     /// # Errors
-    /// It is stopped, or the latch can't be left.
+    /// It is stopped, or the latch can't be changed.
     pub fn resume(&self, by: String) -> Result<LatchState, LatchError> {
         let left = self.frame.latch.resume()?;
         self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Resume { by });
@@ -195,7 +195,7 @@ impl Door {
         self.frame.latch.raise(StopDetail { reason, by, at: Some(self.frame.clock.now()) })
     }
 
-    /// Asks the PreemptionCircuit for something, and waits for what it made of it.
+    /// Sends a request to the PreemptionCircuit, and waits for the result.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -213,7 +213,7 @@ impl Door {
         answered.error.map_or(Ok(answered.output), |why| Err(Unanswered::Refused(why)))
     }
 
-    /// Hands lines of an import to the hippocampus; what became of them is on disk when this returns.
+    /// Sends lines of an import to the hippocampus; the result is on disk when this returns.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -221,8 +221,8 @@ impl Door {
         self.import_beside(lines, all, Vec::new(), false).await
     }
 
-    /// The same, of a file of which these episodes were refused. With `waits` lines that are joined with what isn't here yet
-    /// are given back.
+    /// The same for a file of which these episodes were refused. With `waits`, lines that refer to missing records are
+    /// given back.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -236,7 +236,7 @@ impl Door {
         self.answered(self.begin(None, ImportEpisodes { lines, all, refused, waits })).await
     }
 
-    /// Has the brain sleep now, and waits at most `limit` for its report. The sleep goes on when that has passed.
+    /// Lets the brain sleep now, and waits at most `limit` for its report. After that the sleep goes on.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -251,12 +251,12 @@ impl Door {
         self.put(DOOR, self.fresh_id(), Trust::Owner, EndSession { by: by.into() });
     }
 
-    /// A person's yes or no to what the gate asked, for whom wants to know what the gate made of it.
+    /// A person's answer to the gate's question, with a handle for the gate's reply.
     pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) -> Question<DecisionTaken> {
         self.decide_for(approval, allow, always.then(GrantReach::default), by)
     }
 
-    /// The same, with how far an "always" reaches; none for this once.
+    /// The same, with the reach of an "always"; `None`: only this once.
     pub fn decide_for(
         &self,
         approval: MessageId,
@@ -303,13 +303,13 @@ impl Door {
         self.frame.bus.publish(Lsn(0), &envelope);
     }
 
-    /// Whether a text stops, whoever says it.
+    /// True if a text stops, no matter who says it.
     pub fn is_stop(&self, text: &str) -> bool {
         self.stop.matches(text, (self.moves)())
     }
 
-    /// Whether the message of this provider's id has stopped the agent before. What can't be read has not: a stop too
-    /// many is better than one too few.
+    /// True if the message with this provider's id has already stopped the agent. If this can't be read, false: one
+    /// stop too many is better than one too few.
     pub fn has_stopped(&self, channel: &str, provider_id: &str) -> bool {
         let key = stopped_key(&format!("{channel}/{provider_id}"));
         let range = (Bound::Included(key.clone()), Bound::Included(key));
@@ -321,7 +321,7 @@ impl Door {
     }
 }
 
-/// Brings answers back to whoever waits at the door.
+/// Brings answers back to the waiters at the door.
 pub struct DoorKeeper {
     pub door: Arc<Door>,
 }

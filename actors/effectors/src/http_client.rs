@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use reqwest::{Certificate, Client, ClientBuilder};
 
-/// Whose certificates are believed.
+/// Which certificates are trusted.
 #[derive(Clone, Debug)]
 pub enum Roots {
-    /// Nobody's: for servers that are reached by plain `http` only.
+    /// None: only for servers with plain `http`.
     Nobody,
-    /// The authorities that this machine believes.
+    /// The authorities that this machine trusts.
     System,
-    /// These alone.
+    /// Only these.
     These(Vec<Certificate>),
 }
 
-/// A file of certificates that can't be used.
+/// A file of certificates is unusable.
 #[derive(Debug, thiserror::Error)]
 #[error("{path} holds no usable certificates: {why}")]
 pub struct BadRoots {
@@ -43,9 +43,9 @@ impl Roots {
     }
 }
 
-/// A client's builder. Errors come when it is built: [`Roots::System`] needs a machine with authorities.
+/// A client's builder. Errors come when it is built: [`Roots::System`] needs authorities on this machine.
 pub fn builder(roots: &Roots) -> ClientBuilder {
-    // It fails when another part of the process has chosen already.
+    // It fails if another part of the process has chosen already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match roots {
         Roots::Nobody => Client::builder().tls_certs_only([]),

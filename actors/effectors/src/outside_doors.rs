@@ -17,7 +17,7 @@ pub struct Outside {
     pub console: Arc<Desk>,
     pub http: Arc<Desk>,
     pub websocket: Arc<Desk>,
-    /// Those of the channels that reach outside, by their names.
+    /// The desks of the channels to the outside, by name.
     pub channels: Arc<BTreeMap<&'static str, Arc<Desk>>>,
 }
 
@@ -42,20 +42,20 @@ impl Outside {
         }
     }
 
-    /// Somebody outside waits for something of the agent.
+    /// True if somebody outside waits for something from the agent.
     pub fn is_awaited(&self) -> bool {
         let mut desks = [&self.console, &self.http, &self.websocket].into_iter().chain(self.channels.values());
         self.door.is_awaited() || desks.any(|desk| desk.is_awaited())
     }
 
-    /// The desk of a channel that reaches outside.
+    /// The desk of a channel to the outside.
     pub fn desk(&self, channel: &str) -> Option<Arc<Desk>> {
         self.channels.get(channel).cloned()
     }
 }
 
-/// The doors and desks that an agent's effectors reach the outside by. They need the agent's bus, and the bus needs the effectors'
-/// wires, so they come after the effectors' places are known.
+/// The doors and desks by which an agent's effectors reach the outside. They need the agent's bus, and the bus needs
+/// the effectors' wires. So they are set after the effectors' places are known.
 #[derive(Clone, Default)]
 pub struct Doors(Arc<OnceLock<Outside>>);
 
@@ -65,7 +65,7 @@ impl Doors {
         let _ = self.0.set(outside.clone());
     }
 
-    /// Looked up each time an effector is made.
+    /// Looked up whenever an effector is made.
     pub fn pick<T>(&self, which: impl Fn(&Outside) -> T + Send + Sync + 'static) -> Box<dyn Fn() -> T + Send + Sync> {
         let doors = Arc::clone(&self.0);
         Box::new(move || match doors.get() {

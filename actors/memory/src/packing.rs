@@ -1,6 +1,6 @@
 //! Bytes of sealed segments: little-endian columns, variable-length integers, a checksum at the end.
 
-/// Bytes that are not a segment of the expected kind, or a damaged one.
+/// Bytes that are not a segment of the expected kind, or are damaged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DamagedSegment {
     #[error("segment starts with {found:?}, expected {expected:?}: it is of another kind or version")]

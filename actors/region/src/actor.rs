@@ -1,4 +1,4 @@
-//! The actix actor of a region: pumps the inbox, fences panics, and is rebuilt from the store by its supervisor.
+//! The actix actor of a region: pumps the inbox, catches panics, and is rebuilt from the store by its supervisor.
 
 use std::any::Any;
 use std::future::Future;
@@ -18,11 +18,11 @@ use super::seat::{Seat, Step};
 use super::supervision::{Ward, fenced};
 use super::{Heart, Post, Region, WardState};
 
-/// Messages a pump takes before it lets timers and neighbours run.
+/// Messages that a pump takes before it lets timers and neighbours run.
 const MESSAGES_A_TURN: usize = 64;
-/// How long a room that waits for others waits until it looks again.
+/// How long a room that waits for others waits before it looks again.
 const CATCH_UP: Duration = Duration::from_millis(5);
-/// How long a region waits before it tries a store again that takes nothing more.
+/// How long a region waits before it tries a full store again.
 const FULL_RETRY: Duration = Duration::from_millis(50);
 
 /// One incarnation of a region.
@@ -31,7 +31,7 @@ pub struct RegionActor<R: Region> {
     epoch: Epoch,
     /// Empty until its state is loaded, and after a failure.
     seat: Option<Seat<R>>,
-    /// The store took nothing more when it was last asked.
+    /// The store was full when it was last asked.
     starved: bool,
 }
 
@@ -54,8 +54,8 @@ impl<R: Region> RegionActor<R> {
         self.post.heart.epoch() == self.epoch
     }
 
-    /// True when the region sits. In the pump rather than in `started()`, so that a pause before a restart can be
-    /// ended by an order.
+    /// True when the region has its seat. Called in the pump rather than in `started()`, so that an order can end a
+    /// pause before a restart.
     fn load(&mut self, ctx: &mut Context<Self>) -> bool {
         let post = Arc::clone(&self.post);
         let stamp = post.heart.begin_loading();
@@ -83,7 +83,7 @@ impl<R: Region> RegionActor<R> {
         ctx.stop();
     }
 
-    /// The leased message made it panic: retried once, then buried.
+    /// The leased message caused a panic: it is retried once, then buried as a dead letter.
     fn fail_on_message(&mut self, ctx: &mut Context<Self>, why: &str) {
         if let Some((lane, delivery)) = self.post.inbox.failed(self.epoch) {
             self.post.retry_or_bury(self.epoch, lane, &delivery, why);
@@ -91,7 +91,7 @@ impl<R: Region> RegionActor<R> {
         self.fail(ctx, why);
     }
 
-    /// A newer incarnation has the room: this one's thread was given up, so it ends.
+    /// A newer incarnation has the room, because this one's thread was given up. So this one ends.
     fn retire(&mut self, ctx: &mut Context<Self>) {
         self.seat = None;
         ctx.terminate();
@@ -101,7 +101,7 @@ impl<R: Region> RegionActor<R> {
     fn obey(&mut self, ctx: &mut Context<Self>, order: Order) -> bool {
         match order {
             Order::Panic => {
-                // Counted as one restart, by the same fence as a handler's panic.
+                // Counted as one restart, like a handler's panic.
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| chaos_panic(R::NAME))) {
                     self.fail(ctx, &panic_text(&*panic));
                 }
@@ -121,7 +121,7 @@ impl<R: Region> RegionActor<R> {
                 self.fail(ctx, "killed by order");
                 true
             }
-            // A room that is down already comes back by itself, and a held one stays held.
+            // A room that is down comes back by itself, and a held one stays held.
             Order::Rebuild if self.seat.is_none() => false,
             Order::Rebuild => {
                 self.post.heart.count_restart();
@@ -142,20 +142,21 @@ fn chaos_panic(region: &str) {
     panic!("chaos: {region} was told to panic");
 }
 
-/// What a bounded number of messages came to.
+/// The result of a bounded number of messages.
 enum Turn {
     GoesOn,
     HasNoMail,
     WaitsForOthers,
     /// A newer incarnation has the room.
     IsFenced,
-    /// The store takes nothing more at present.
+    /// The store is full at present.
     IsFull,
-    /// The leased message made it panic, or what it led to was refused.
+    /// The leased message caused a panic, or its result was refused.
     Failed(String),
 }
 
-/// Each message in the fence, as often as a turn allows. Written for no room in particular, so that all run the same code.
+/// Handles each message with panics caught, as many as one turn allows. It isn't generic, so that all rooms run the
+/// same code.
 fn take_turn(heart: &Heart, epoch: Epoch, waits: &dyn Fn() -> bool, step: &mut dyn FnMut(bool) -> Step) -> Turn {
     for _ in 0..MESSAGES_A_TURN {
         let waits = waits();
@@ -183,7 +184,7 @@ fn take_turn(heart: &Heart, epoch: Epoch, waits: &dyn Fn() -> bool, step: &mut d
     Turn::GoesOn
 }
 
-/// Takes a bounded number of messages each time it is polled.
+/// Takes a bounded number of messages at each poll.
 struct Pump {
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -211,7 +212,7 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
             if let Some(pause) = post.heart.pause_left() {
                 return self.park(actor, Some(pause), task);
             }
-            // A load is dear, and what is decided then would find no place.
+            // Loading is expensive, and new decisions could not be stored.
             if actor.starved && post.frame.store.is_full() {
                 post.heart.pause_for(FULL_RETRY);
                 return self.park(actor, Some(FULL_RETRY), task);
@@ -241,7 +242,7 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
                 return Poll::Ready(());
             }
             Turn::IsFull => {
-                // What was decided is in the value but not in the store: load again once there is room.
+                // The decision is in the value but not in the store: it is loaded again once there is room.
                 post.inbox.give_back(actor.epoch, false);
                 actor.seat = None;
                 actor.starved = true;
@@ -264,7 +265,7 @@ impl Pump {
         self.park(actor, wait.map(|wait| Duration::try_from(wait).unwrap_or(Duration::ZERO)), task)
     }
 
-    /// Sleeps, whatever mail comes.
+    /// Sleeps, even if mail comes.
     fn sleep(&mut self, wait: Duration, task: &mut TaskContext<'_>) -> Poll<()> {
         let mut timer = Box::pin(tokio::time::sleep(wait));
         if timer.as_mut().poll(task).is_ready() {
@@ -274,7 +275,7 @@ impl Pump {
         Poll::Pending
     }
 
-    /// Sleeps until `wait` has passed, mail or an order comes.
+    /// Sleeps until `wait` has passed, or mail or an order comes.
     fn park<R: Region>(
         &mut self,
         actor: &RegionActor<R>,
@@ -310,12 +311,12 @@ impl<R: Region> Ward for Arc<Post<R>> {
         if let Some((lane, delivery)) = self.inbox.take_over(epoch) {
             self.retry_or_bury(epoch, lane, &delivery, "it blocked the room beyond its deadline twice");
         }
-        // With its address goes the last reason for the former incarnation's supervisor to revive it.
+        // Without its address the former incarnation's supervisor has no reason to revive it.
         *self.address.lock() = None;
         let post = Arc::clone(self);
         arbiter.spawn_fn(move || {
             let mut address = post.address.lock();
-            // The thread may have hung before it came to this, and the room has a newer incarnation elsewhere.
+            // The thread may have hung before this point, and the room has a newer incarnation elsewhere.
             if post.heart.epoch() != epoch {
                 return;
             }
@@ -326,7 +327,7 @@ impl<R: Region> Ward for Arc<Post<R>> {
 }
 
 impl<R: Region> Post<R> {
-    /// Another room is too far behind for what this one hears first.
+    /// True while another room is too far behind for what this one hears first.
     fn waits_for_others(&self) -> bool {
         let Some(most) = R::follows_within(&self.settings) else { return false };
         let behind = self.frame.bus.furthest_behind(R::NAME).filter(|(_, waiting)| *waiting > most);
@@ -344,7 +345,7 @@ impl<R: Region> Post<R> {
         behind.is_some()
     }
 
-    /// What to do with the leased message that the region failed on.
+    /// Decides what to do with the leased message on which the region failed.
     fn retry_or_bury(&self, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) {
         let meta = &delivery.envelope.meta;
         if delivery.attempts >= 2 && Seat::<R>::bury(self, epoch, lane, delivery, why) == Step::Done {
@@ -358,7 +359,7 @@ impl<R: Region> Post<R> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words").to_owned()

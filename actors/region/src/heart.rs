@@ -1,4 +1,4 @@
-//! What is known of a room from outside its thread: whether it is busy, how it does, and what it was ordered to do.
+//! What is known of a room outside its thread: whether it is busy, its state, and its orders.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -19,13 +19,13 @@ pub enum WardKind {
     Effector,
 }
 
-/// How a room is.
+/// The state of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WardState {
     Running,
     Restarting,
-    /// Its restart budget is spent; it is tried again later or when a person resumes.
+    /// Its restart budget is spent. It is tried again later, or when a person resumes.
     Held,
     Off,
 }
@@ -41,7 +41,7 @@ impl WardState {
     }
 }
 
-/// What chaos, supervision or a person wants of a room.
+/// An order of chaos, supervision or a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Panic now, as if a handler did.
@@ -56,7 +56,7 @@ pub enum Order {
     Release,
 }
 
-/// Panic, or block the thread for so long, when a signal of this name is handled, this many times more.
+/// Panics, or blocks the thread for this time, when a signal of this name is handled, this many times more.
 #[derive(Clone, Debug)]
 struct Poison {
     signal: String,
@@ -64,20 +64,20 @@ struct Poison {
     blocks: Option<Duration>,
 }
 
-/// How long waking up may take before the thread is given up.
+/// How long waking may take before the thread is given up.
 const LOADING_DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a room is at.
+/// The present work of a room.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Busy {
-    /// Of this handler, and of no other of the room.
+    /// Identifies this handling, and no other of the room.
     pub stamp: u64,
     pub thread: u32,
     pub lasted: Duration,
     pub allowed: Duration,
 }
 
-/// The calling thread as the kernel numbers it; 0 where there is no Linux to ask.
+/// The calling thread's number in the kernel; 0 on systems other than Linux.
 pub(super) fn thread_number() -> u32 {
     thread_local! {
         static NUMBER: u32 = {
@@ -97,7 +97,7 @@ pub struct Heart {
     busy_since: AtomicU64,
     /// Microseconds that the present work may take.
     allowed: AtomicU64,
-    /// The thread that it is done on, as the kernel numbers it; 0 where that isn't known.
+    /// The kernel's number of its thread; 0 if unknown.
     thread: AtomicU32,
     epoch: AtomicU64,
     state: AtomicU8,
@@ -107,8 +107,8 @@ pub struct Heart {
     restarts: AtomicU64,
     /// How often it was built from its store.
     incarnations: AtomicU32,
-    /// The last tick that led to something, and how many such ones there were before it at that very time: a clock that
-    /// stands still must not make two of them draw the same ids, nor a tick after the room was rebuilt.
+    /// The last tick that led to something, and how many such ticks came before it at the same time. Without this, two
+    /// ticks of a clock that stands still would draw the same ids, and so would a tick after a rebuild.
     ticked: Mutex<(Timestamp, u64)>,
     handled: AtomicU64,
     under_way: AtomicUsize,
@@ -151,7 +151,7 @@ impl Heart {
         *self.waits_for.lock()
     }
 
-    /// True when it waited for none before.
+    /// True if it waited for no room before.
     pub(super) fn set_waits_for(&self, room: Option<RegionName>) -> bool {
         std::mem::replace(&mut *self.waits_for.lock(), room).is_none() && room.is_some()
     }
@@ -185,7 +185,7 @@ impl Heart {
         self.state.store(state as u8, Ordering::SeqCst);
     }
 
-    /// Hash over all that the room has kept, as of its newest commit; 0 for what has no state.
+    /// Hash of all that the room has kept, as of its newest commit; 0 for a room without state.
     pub fn state_hash(&self) -> u64 {
         self.state_hash.load(Ordering::SeqCst)
     }
@@ -194,8 +194,8 @@ impl Heart {
         self.state_hash.store(hash, Ordering::SeqCst);
     }
 
-    /// The room is not started again before `pause` has passed. Outlives incarnations: a room that is held stays held
-    /// when its thread is given up for a neighbour's sake.
+    /// The room is not started again before `pause` has passed. The pause outlives incarnations: a held room stays held
+    /// even if its thread is given up because of a neighbour.
     pub(super) fn pause_for(&self, pause: Duration) {
         let pause = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
         let until = if pause == 0 { 0 } else { monotonic_micros().saturating_add(pause) };
@@ -206,7 +206,7 @@ impl Heart {
         self.paused_until.store(0, Ordering::SeqCst);
     }
 
-    /// None when the room may start.
+    /// `None` when the room may start.
     pub(super) fn pause_left(&self) -> Option<Duration> {
         let left = self.paused_until.load(Ordering::SeqCst).saturating_sub(monotonic_micros());
         (left > 0).then(|| Duration::from_micros(left))
@@ -257,17 +257,18 @@ impl Heart {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A handler begins. Its stamp ends it, so that a former incarnation that wakes late doesn't end a later one's.
+    /// A handler begins. Its stamp ends it, so that a former incarnation that wakes late doesn't end the handler of a
+    /// later one.
     pub(super) fn begin(&self) -> u64 {
         self.begin_within(self.deadline)
     }
 
-    /// Loading reads what the room remembers, which may be much.
+    /// Loading reads what the room remembers, which may take long.
     pub(super) fn begin_loading(&self) -> u64 {
         self.begin_within(LOADING_DEADLINE)
     }
 
-    /// The handler that runs writes down or sheds the whole state, which may be much.
+    /// The running handler writes or sheds the whole state, which may take long.
     pub(super) fn writes_state(&self) {
         self.allowed.store(u64::try_from(LOADING_DEADLINE.as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
@@ -301,7 +302,7 @@ impl Heart {
         }
     }
 
-    /// What began at `stamp` found nothing to do. False when a newer incarnation is at work.
+    /// The work with this stamp found nothing to do. False when a newer incarnation is at work.
     pub(super) fn rest(&self, stamp: u64) -> bool {
         self.busy_since.compare_exchange(stamp, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
@@ -321,7 +322,7 @@ impl Heart {
         self.busy_since.store(0, Ordering::SeqCst);
     }
 
-    /// Upper bound in microseconds under which 99 % of the handlers stayed (powers of two).
+    /// Upper bound in microseconds for 99 % of the handlers (a power of two).
     pub fn p99_us(&self) -> u64 {
         let counts: Vec<u64> = self.durations.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         let total: u64 = counts.iter().sum();
@@ -364,7 +365,7 @@ impl Heart {
         self.poisons.lock().push(Poison { signal: signal.into(), left: times, blocks: None });
     }
 
-    /// For chaos tests: the next handling of `signal` blocks its thread for so long, and then goes on.
+    /// For chaos tests: the next handling of `signal` blocks its thread for this long, and then goes on.
     pub fn stall(&self, signal: &str, how_long: Duration) {
         self.poisons.lock().push(Poison { signal: signal.into(), left: 1, blocks: Some(how_long) });
     }

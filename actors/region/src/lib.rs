@@ -1,7 +1,7 @@
-//! The furniture that every room has: its trait, its wiring card, its shell and its supervisor.
+//! The common parts of every room: its trait, its wiring card, its shell and its supervisor.
 //!
-//! Regions decide and never await: a handler gets `&self`, so the only way to change anything is to keep an event or
-//! emit a signal, and what it decided becomes true in one accepted commit. Effectors await and never decide.
+//! Regions decide and never await. A handler gets `&self`, so it can only change something by keeping an event or
+//! emitting a signal, and its decision becomes true in one accepted commit. Effectors await and never decide.
 
 mod actor;
 mod card;
@@ -53,7 +53,7 @@ pub use watchdog::Watchdog;
 
 /// A room's wiring card. [`wiring!`] makes it.
 pub trait Wiring: Sized {
-    /// What it hears and says.
+    /// The signals that it hears and says.
     fn card() -> Card<Self>
     where
         Self: Region;
@@ -65,38 +65,39 @@ pub trait Region: Wiring + Default + Serialize + DeserializeOwned + Send + Unpin
     const NAME: RegionName;
     const STAGE: Stage;
 
-    /// What it remembers of a decision. The only thing that changes its state.
+    /// The record of a decision. Only events change the state.
     type Event: Serialize + DeserializeOwned + Debug + Send;
     /// Numbers and words from the configuration; never part of the state.
     type Settings: Send + Sync + 'static;
 
-    /// Changes the state by what was kept. Must not fail: what it needs is in the event.
+    /// Changes the state by a kept event. Must not fail: everything it needs is in the event.
     fn apply(&mut self, event: Self::Event);
 
-    /// Once after its state was loaded: rebuilds what is derived from its records.
+    /// Called once after the state was loaded: rebuilds what is derived from its records.
     fn wake(&mut self, _records: &RecordView<'_>, _settings: &Self::Settings) {}
 
-    /// Reads what [`Region::wake`] reads, for who takes down what the room is woken by; what it makes of it is thrown away.
-    /// A room whose wake builds much out of many records reads them without building it; one that builds when it is first
-    /// asked reads here what it builds of.
+    /// Reads what [`Region::wake`] reads, for a recorder of the room's records; the result is thrown away. A room whose
+    /// wake builds much from many records reads them here without building. A room that builds on first use reads here
+    /// what it would build from.
     fn read_to_wake(&mut self, records: &RecordView<'_>, settings: &Self::Settings) {
         self.wake(records, settings);
     }
 
-    /// When it wants [`Region::tick`] next; none while it waits for mail alone.
+    /// When it wants [`Region::tick`] next; `None` while it only waits for mail.
     fn next_deadline(&self, _settings: &Self::Settings) -> Option<Timestamp> {
         None
     }
 
-    /// Its root is too large for the store: the least useful of it goes, until what is left of it takes at most about `most`
-    /// bytes. How many entries went. A room whose state grows by what comes from outside has a way of its own; else the shell
-    /// takes out the largest entries, then the oldest.
+    /// Its root is too large for the store. It drops its least useful entries until the root has at most about `most`
+    /// bytes, and returns how many it dropped. A room whose state grows by outside data should have its own way.
+    /// Otherwise the shell drops the largest entries, then the oldest.
     fn shed(&mut self, _most: usize) -> usize {
         0
     }
 
-    /// For the room through which turns begin: what it hears first waits while more messages than this wait for another
-    /// room that decides. So a turn's credit comes back when all have followed, and what waits for each is bounded.
+    /// For the room in which turns begin: signals that it hears first wait while more messages than this wait for
+    /// another deciding room. So a turn's credit is returned only when all rooms have followed, and the backlog of each
+    /// room is bounded.
     fn follows_within(_settings: &Self::Settings) -> Option<usize> {
         None
     }
@@ -107,8 +108,8 @@ pub trait Region: Wiring + Default + Serialize + DeserializeOwned + Send + Unpin
 
 /// The room hears `S`.
 pub trait Hears<S: Signal>: Region {
-    /// Whether a message concerns the room, by its content alone; one that doesn't isn't even delivered. It is asked in the
-    /// agent's critical section: a look at a field or two, nothing that takes time.
+    /// Whether a message concerns the room, by its content only; other messages aren't delivered. It runs in the
+    /// agent's critical section, so it may look at a field or two, and must not take time.
     fn heeds(_signal: &S) -> bool {
         true
     }
@@ -116,12 +117,13 @@ pub trait Hears<S: Signal>: Region {
     fn hear(&self, signal: &S, pulse: &mut Pulse<'_, Self>);
 }
 
-/// The room may emit `S`; what isn't on its card doesn't compile.
+/// The room may emit `S`. A signal that isn't on its card doesn't compile.
 pub trait Emits<S: Signal>: Region {}
 
 /// A room's wiring card.
 ///
-/// `back` lists what comes from a later stage and belongs to the next turn; `first`, what of it overtakes all data mail.
+/// `back` lists signals that come from a later stage and belong to the next turn; `first`, those of them that overtake
+/// all data mail.
 ///
 /// ```
 /// # use maxim_region::{Hears, Pulse, Region};
@@ -203,7 +205,7 @@ macro_rules! wiring {
 
         impl $region {
             /// The room as a value, for the parts list.
-            #[allow(dead_code)] // a test's room is part of no agent
+            #[allow(dead_code)] // a test's room belongs to no agent
             pub fn room(
                 placement: $crate::Placement,
                 settings: <$region as $crate::Region>::Settings,

@@ -1,4 +1,4 @@
-//! Lines of JSON from outside, and what is wrong with one, in words.
+//! Lines of JSON from outside, and error messages for them.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde_json::{Error, Map, Value};
 /// Reads a line that holds one object.
 ///
 /// # Errors
-/// It is not JSON, not an object, or which field can't be taken and why.
+/// It is not JSON or not an object; or the faulty field, and why.
 pub fn object_in<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     // serde takes a list for the fields in their order.
     if !line.trim_start().starts_with('{') {
@@ -24,7 +24,7 @@ pub fn object_in<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     })
 }
 
-/// A member of the object in a line, wherever it stands in it; none where the line holds no object, or not that member.
+/// A member of the object in a line, at any place; `None` if the line has no object, or no such member.
 pub fn member<'l>(line: &'l str, name: &str) -> Option<&'l RawValue> {
     struct Seek<'n>(&'n str);
     impl<'l> Visitor<'l> for Seek<'_> {
@@ -46,7 +46,7 @@ pub fn member<'l>(line: &'l str, name: &str) -> Option<&'l RawValue> {
             Ok(found)
         }
     }
-    // Most lines don't hold its name at all, and aren't read for it.
+    // Most lines don't contain its name, and needn't be parsed for it.
     let quoted = format!("\"{name}\"");
     line.contains(&quoted).then_some(())?;
     serde_json::Deserializer::from_str(line).deserialize_map(Seek(name)).ok()?
@@ -55,7 +55,7 @@ pub fn member<'l>(line: &'l str, name: &str) -> Option<&'l RawValue> {
 /// Reads the members of an object.
 ///
 /// # Errors
-/// Which field can't be taken and why.
+/// The faulty field, and why.
 pub fn object_of<T: DeserializeOwned>(members: Value) -> Result<T, String> {
     let Value::Object(members) = members else { return Err("it is not a JSON object".into()) };
     match serde_json::from_value(Value::Object(members.clone())) {
@@ -64,12 +64,12 @@ pub fn object_of<T: DeserializeOwned>(members: Value) -> Result<T, String> {
     }
 }
 
-/// An error without its position: a line is one object, and its number is told by whoever counts.
+/// An error without its position: a line is one object, and the caller reports its number.
 pub fn told(error: &Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     if error.is_data() {
-        // As whoever writes JSON calls them.
+        // The usual names in JSON.
         [("expected a sequence", "expected a list"), ("expected a map", "expected an object")]
             .iter()
             .find_map(|(theirs, ours)| Some(format!("{}{ours}", what.strip_suffix(theirs)?)))
@@ -79,14 +79,14 @@ pub fn told(error: &Error) -> String {
     }
 }
 
-/// Names the field that is at fault: the first with which the error comes up. None where nothing is wrong.
+/// Names the faulty field: the first one with which the error appears. `None` if nothing is wrong.
 fn faulty<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<String> {
     let fault = |members: &Map<String, Value>| {
         let read = serde_json::from_value::<T>(Value::Object(members.clone()));
         read.err().map(|error| told(&error))
     };
     let why = fault(members)?;
-    // These name their field; serde lists what is known beside what isn't.
+    // These errors name their field; serde lists the known ones beside the unknown.
     if why.starts_with("unknown field") {
         return Some(why);
     }

@@ -1,4 +1,4 @@
-//! Everything about a room that outlives its incarnations.
+//! The parts of a room that outlive its incarnations.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Frame {
     pub store: AgentStore,
     pub clock: SharedClock,
     pub latch: StopLatch,
-    /// The agent's seed: chance in every room comes from it.
+    /// The agent's seed for all random numbers, in every room.
     pub seed: u64,
     pub tap: Option<Arc<dyn Tap>>,
 }
@@ -31,7 +31,7 @@ pub struct Post<R: Region> {
     pub settings: Arc<R::Settings>,
     pub heart: Arc<Heart>,
     pub supervision: Arc<Supervision>,
-    /// Kept, because a supervised actor lives as long as somebody has its address.
+    /// Kept, because a supervised actor lives as long as its address exists.
     pub(super) address: Mutex<Option<actix::Addr<RegionActor<R>>>>,
 }
 

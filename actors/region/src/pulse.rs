@@ -1,4 +1,4 @@
-//! What a handler is given: the time, chance, its settings and records; and where it puts what it decides.
+//! What a handler gets: the time, random numbers, its settings and records; and where it puts its decisions.
 
 use std::sync::Arc;
 
@@ -14,51 +14,51 @@ use super::records::{Record, RecordView};
 use super::{Emits, Region};
 use maxim_store::RecordChanges;
 
-/// One input's worth of deciding.
+/// The handling of one input.
 pub struct Pulse<'a, R: Region> {
     common: Common<'a>,
     settings: &'a R::Settings,
     events: Vec<R::Event>,
 }
 
-/// What of a pulse is alike in all rooms, so that it is there once.
+/// The part of a pulse that is equal in all rooms, so that it is compiled only once.
 struct Common<'a> {
     agent: &'a AgentId,
     room: RegionName,
     heard: Option<&'a Envelope>,
     now: Timestamp,
-    /// Most inputs draw nothing.
+    /// Most inputs draw no random numbers.
     rng: Option<Xoshiro256PlusPlus>,
     seed: u64,
-    /// What the input is known by.
+    /// The identity of the input.
     input: [u8; 16],
     records: RecordView<'a>,
     output: Output,
 }
 
-/// What is decided on.
+/// The input of a decision.
 pub(super) enum Input<'a> {
     Heard(&'a Envelope),
-    /// A deadline that has passed, with how many before it led to something at the very same time.
+    /// A passed deadline, with the number of earlier ticks at the same time that led to something.
     Tick(u64),
 }
 
-/// What a handler decided; becomes true when the commit is accepted.
+/// A handler's decision. It becomes true when the commit is accepted.
 pub(super) struct Decided<E> {
     pub events: Vec<E>,
     pub output: Output,
 }
 
-/// What was decided beside the room's own events.
+/// The decision, without the room's own events.
 #[derive(Default)]
 pub(super) struct Output {
     pub records: RecordChanges,
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
     /// The root is written with it.
     pub anew: bool,
-    /// What its records replaced should leave the disk.
+    /// Replaced records should be removed from the disk.
     pub replaced_much: bool,
-    /// Records that it rests on, where somebody takes them down.
+    /// Records that it used, if they are being recorded.
     pub found: Vec<Record>,
 }
 
@@ -69,7 +69,7 @@ impl<E> Decided<E> {
 }
 
 impl<'a> Common<'a> {
-    /// Chance comes from the agent's seed, the room and the input alone, so a retry and a replay draw the same.
+    /// Random numbers come only from the agent's seed, the room and the input, so a retry and a replay draw the same.
     fn new(
         agent: &'a AgentId,
         seed: u64,
@@ -115,7 +115,7 @@ impl<'a> Common<'a> {
         }
     }
 
-    /// In the turn of what is being heard, or in one of its own, unless another is given.
+    /// In the turn of the heard message, or in a new one, unless another is given.
     fn send(
         &mut self,
         turn: Option<MessageId>,
@@ -180,17 +180,17 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.settings
     }
 
-    /// The message that is being heard; none on a tick.
+    /// The message that is being heard; `None` on a tick.
     pub fn cause(&self) -> Option<&'a Meta> {
         self.common.cause()
     }
 
-    /// The same, whole; for who keeps it as it came.
+    /// The same with its envelope, for a room that stores it unchanged.
     pub fn heard(&self) -> Option<&'a Envelope> {
         self.common.heard
     }
 
-    /// The turn that this input belongs to; on a tick a turn of its own.
+    /// The turn of this input; on a tick a new turn.
     pub fn turn(&mut self) -> MessageId {
         self.common.turn()
     }
@@ -208,24 +208,24 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.fresh_id()
     }
 
-    /// Remembers. Applied to the state when the handler has returned.
+    /// Keeps an event. It is applied to the state after the handler has returned.
     pub fn keep(&mut self, event: R::Event) {
         self.events.push(event);
     }
 
-    /// Remembers that something is gone. What a person had forgotten must not stand in the events of before either, even
-    /// where the state holds nothing of it any more, so the root is written in the same commit.
+    /// Keeps an event of a removal. What a person had forgotten must not remain in earlier events either, even if the
+    /// state no longer contains it. So the root is written in the same commit.
     pub fn keep_gone(&mut self, event: R::Event, forgotten: bool) {
         self.keep(event);
         self.common.output.anew |= forgotten;
     }
 
-    /// Has what the room's records replaced up to here leave the disk, at the end of much work on them.
+    /// Removes replaced records from the disk up to this point, at the end of much work on them.
     pub fn replaced_much(&mut self) {
         self.common.output.replaced_much = true;
     }
 
-    /// Emits in the turn of what is being heard.
+    /// Emits in the turn of the heard message.
     pub fn emit<S: Signal>(&mut self, signal: S) -> MessageId
     where
         R: Emits<S>,
@@ -242,7 +242,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send(Some(turn), self.trust(), None, Arc::new(signal), S::NAME)
     }
 
-    /// Emits in another turn with that turn's trust, for what was kept waiting.
+    /// Emits in another turn with that turn's trust, for messages that were kept waiting.
     pub fn emit_trusted<S: Signal>(&mut self, turn: MessageId, trust: Trust, signal: S) -> MessageId
     where
         R: Emits<S>,
@@ -258,7 +258,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send_as(id, id, trust, None, Arc::new(signal), S::NAME)
     }
 
-    /// Asks the room that answers such a question. The answer comes as a signal; the question's id is its cause.
+    /// Asks the room that answers this kind of question. The answer comes as a signal; the question's id is its cause.
     pub fn ask<Q: Addressed>(&mut self, question: Q) -> MessageId
     where
         R: Emits<Q>,
@@ -266,7 +266,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.ask_room(Q::OF, question)
     }
 
-    /// Asks one room of several that answer such a question.
+    /// Asks one of several rooms that answer this kind of question.
     pub fn ask_room<Q: Query>(&mut self, room: RegionName, question: Q) -> MessageId
     where
         R: Emits<Q>,
@@ -274,7 +274,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send(None, self.trust(), Some(room.into()), Arc::new(question), Q::NAME)
     }
 
-    /// Answers whoever asked what is being heard, and nobody else.
+    /// Answers the sender of the heard message, and nobody else.
     pub fn reply<S: Signal>(&mut self, answer: S) -> MessageId
     where
         R: Emits<S>,
@@ -283,7 +283,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
     }
 
-    /// Sends to one room alone, in a turn: an answer that had to wait.
+    /// Sends to one room only, in a turn: an answer that had to wait.
     pub fn emit_to<S: Signal>(&mut self, to: impl Into<Name>, turn: MessageId, signal: S) -> MessageId
     where
         R: Emits<S>,
@@ -291,8 +291,8 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send(Some(turn), Trust::Own, Some(to.into()), Arc::new(signal), S::NAME)
     }
 
-    /// Answers a question that was heard earlier, when the answer took several steps: its cause is the question, by which
-    /// the asker knows it.
+    /// Answers an earlier question after several steps. The question is the answer's cause, by which the asker
+    /// recognises it.
     pub fn answer_to<S: Signal>(&mut self, to: Name, turn: MessageId, question: MessageId, answer: S) -> MessageId
     where
         R: Emits<S>,
@@ -306,7 +306,7 @@ impl<'a, R: Region> Pulse<'a, R> {
 
     /// Writes a record of this room, in the same commit as the events.
     pub fn put<T: Serialize>(&mut self, key: impl Into<Vec<u8>>, value: &T) {
-        // Records are trees of plain data: JSON refuses nothing in them.
+        // Records are plain data: serialising them to JSON can't fail.
         let bytes = scratch::shared(|out| serde_json::to_writer(out, value).unwrap_or_default());
         self.put_bytes(key, bytes);
     }
@@ -319,7 +319,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.output.records.push((key.into(), None));
     }
 
-    /// A record as it was when this input was taken, or as put during it.
+    /// A record in its state at this input, or as written during it.
     pub fn record<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
         let put = self.common.output.records.iter().rev().find(|(at, _)| at == key);
         match put {

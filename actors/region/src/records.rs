@@ -12,20 +12,20 @@ use maxim_store::{AgentStore, Frozen};
 /// Key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
 
-/// Reads the records of one room, as they were accepted. A record that can't be read makes the room fail, so that the
-/// damage is told and the message is tried again.
+/// Reads the accepted records of one room. An unreadable record makes the room fail, so that the damage is reported and
+/// the message is tried again.
 pub struct RecordView<'a> {
     source: Source<'a>,
-    /// What was found, where somebody takes down what the room rests its decisions on.
+    /// The records that were read, if they are being recorded.
     found: Option<RefCell<Found>>,
 }
 
-/// A record's key, and the bytes of its key and value.
+/// A record's key, and the total bytes of its key and value.
 pub type Listed = (Vec<u8>, usize);
 
 enum Found {
     Whole(Vec<Record>),
-    /// Without what is in them, for who reads that later.
+    /// Without their content, for a reader that reads it later.
     Listed(Vec<Listed>),
 }
 
@@ -39,22 +39,22 @@ impl<'a> RecordView<'a> {
         Self { source: Source::Live(store, region), found: None }
     }
 
-    /// Of a moment that has passed.
+    /// Records of a past moment.
     pub fn frozen(frozen: &'a Frozen) -> Self {
         Self { source: Source::Frozen(frozen), found: None }
     }
 
-    /// Takes down what is found.
+    /// Records what is read.
     pub fn witnessed(self) -> Self {
         Self { found: Some(RefCell::new(Found::Whole(Vec::new()))), ..self }
     }
 
-    /// Takes down the keys of what is found.
+    /// Records the keys of what is read.
     pub fn listing(self) -> Self {
         Self { found: Some(RefCell::new(Found::Listed(Vec::new()))), ..self }
     }
 
-    /// What was found since it is witnessed, in the order of reading; a key that was read twice is in it twice.
+    /// What was read since recording began, in order; a key that was read twice is in it twice.
     pub fn into_found(self) -> Vec<Record> {
         match self.found.map(RefCell::into_inner) {
             Some(Found::Whole(records)) => records,
@@ -62,7 +62,7 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// The keys of what was found since they are taken down, ascending, each once.
+    /// The keys that were read since recording began, ascending, each once.
     pub fn into_listed(self) -> Vec<Listed> {
         let Some(Found::Listed(mut listed)) = self.found.map(RefCell::into_inner) else { return Vec::new() };
         listed.sort_unstable();
@@ -89,10 +89,10 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// A record, for who reads beside the room: damage is told, and harms nobody.
+    /// A record, for a reader outside the room: damage is returned as an error.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The record can't be read.
     pub fn read(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Unreadable> {
         match &self.source {
             Source::Live(store, region) => store.record(region, key),
@@ -100,7 +100,7 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// Records in a range of keys, ascending, for who reads beside the room.
+    /// Records in a range of keys, ascending, for a reader outside the room.
     ///
     /// # Errors
     /// One of them can't be read.
@@ -111,7 +111,7 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    #[allow(clippy::panic)] // the fence turns it into a restart with the store's own words
+    #[allow(clippy::panic)] // it is caught, and becomes a restart with the store's own words
     pub fn bytes(&self, key: &[u8]) -> Option<Vec<u8>> {
         match self.read(key) {
             Ok(bytes) => {
@@ -122,8 +122,8 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// Whether the record is there, its bytes unread. Where somebody takes down what is found it is read all the same: a
-    /// replay would else find none.
+    /// True if the record exists; its bytes aren't read. While records are being recorded, it is read all the same:
+    /// otherwise a replay would not find it.
     #[allow(clippy::panic)] // as above
     pub fn has(&self, key: &[u8]) -> bool {
         if self.found.is_some() {
@@ -136,8 +136,8 @@ impl<'a> RecordView<'a> {
         found.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Reads the record when it's asked for: for what a room is woken by and may never look at. [`Region::read_to_wake`] reads
-    /// it, and it must not change; what can't be read is told, and is none.
+    /// Reads the record on demand, for records that a room may never need after waking. [`Region::read_to_wake`] reads
+    /// it, and it must not change. An unreadable record is logged, and gives `None`.
     ///
     /// [`Region::read_to_wake`]: super::Region::read_to_wake
     pub fn later(&self, key: Vec<u8>) -> impl Fn() -> Option<Vec<u8>> + Send + Sync + 'static {
@@ -154,14 +154,14 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// For who has a record in memory and rests on it: it is taken down where somebody takes down what is found.
+    /// For a room that uses a record that it has in memory: the record is recorded, if records are being recorded.
     pub fn rests_on(&self, key: &[u8]) {
         if self.found.is_some() {
             self.bytes(key);
         }
     }
 
-    /// The record, if it is there and of this shape.
+    /// The record, if it exists and has this shape.
     pub fn get<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
         let bytes = self.bytes(key)?;
         serde_json::from_slice(&bytes)

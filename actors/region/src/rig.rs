@@ -30,7 +30,7 @@ pub fn monday_morning() -> Timestamp {
 }
 
 impl<R: Region> Rig<R> {
-    /// The room alone; `probe` enters what it wants to hear into the bus.
+    /// Only the room; `probe` enters the signals to listen to into the bus.
     pub fn new(settings: R::Settings, probe: impl FnOnce(&mut BusBuilder, &Arc<Inbox>)) -> Self {
         let mut wires = BusBuilder::default();
         let card = R::card();
@@ -68,7 +68,7 @@ impl<R: Region> Rig<R> {
         }
     }
 
-    /// Sends a signal in a turn of its own from the owner; gives the turn.
+    /// Sends a signal from the owner in a new turn; returns the turn.
     pub fn send<S: Signal>(&mut self, signal: S) -> MessageId {
         let id = MessageId::from_parts(
             u64::try_from(self.clock.now().as_millisecond()).unwrap_or(0),
@@ -82,12 +82,12 @@ impl<R: Region> Rig<R> {
         self.put(turn, trust, None, signal);
     }
 
-    /// Answers a question that it asked in a turn.
+    /// Answers a question that the room asked in a turn.
     pub fn answer<S: Signal>(&mut self, turn: MessageId, question: MessageId, signal: S) {
         self.put(turn, Trust::Own, Some(question), signal);
     }
 
-    /// Sends a signal that stands in the journal at this place.
+    /// Sends a signal with this place in the journal.
     pub fn send_at<S: Signal>(&mut self, lsn: Lsn, signal: S) {
         let turn = MessageId::from_parts(0, u128::from(lsn.0));
         self.deliver(lsn, turn, Trust::Owner, None, signal);
@@ -126,7 +126,7 @@ impl<R: Region> Rig<R> {
         self.run();
     }
 
-    /// Lets it act by itself once, if it wants to at this time.
+    /// Lets it act by itself once, if it is due.
     pub fn tick(&mut self) -> bool {
         matches!(self.seat.tick(), Step::Done)
     }
@@ -136,12 +136,12 @@ impl<R: Region> Rig<R> {
         self.seat.next_deadline()
     }
 
-    /// Throws the value away and rebuilds it from the store, as a crash does.
+    /// Drops the value and rebuilds it from the store, like a crash.
     pub fn crash(&mut self) {
         self.seat = Self::seat(&self.post);
     }
 
-    /// Starts the room anew on the same store, as another run of the process with its settings does.
+    /// Starts the room again on the same store, like another run of the process with these settings.
     pub fn restart(&mut self, settings: R::Settings) {
         let Post { frame, inbox, heart, supervision, .. } = &*self.post;
         let (frame, inbox) = (frame.clone(), Arc::clone(inbox));
@@ -163,7 +163,7 @@ impl<R: Region> Rig<R> {
         RecordView::new(&self.post.frame.store, R::NAME)
     }
 
-    /// The records that it is woken by: as it wakes, and as it lists them.
+    /// The records that it reads on waking: by actual waking, and by its own list.
     pub fn woken_by(&self) -> [Vec<Listed>; 2] {
         let Frame { store, agent, .. } = &self.post.frame;
         let (frozen, settings) = (store.freeze(R::NAME), &*self.post.settings);
@@ -180,7 +180,7 @@ impl<R: Region> Rig<R> {
         self.seat.state_hash()
     }
 
-    /// What it emitted since it was last asked, of this kind; other kinds are dropped.
+    /// The emitted signals of this kind since the last call; other kinds are dropped.
     pub fn heard<S: Signal>(&mut self) -> Vec<S> {
         self.heard_with().into_iter().map(|(_, signal)| signal).collect()
     }
@@ -191,7 +191,7 @@ impl<R: Region> Rig<R> {
         self.heard_all().into_iter().filter_map(of_kind).collect()
     }
 
-    /// All that it emitted since it was last asked.
+    /// All emitted signals since the last call.
     pub fn heard_all(&mut self) -> Vec<Arc<Envelope>> {
         let mut heard = Vec::new();
         while let Some((_, delivery)) = self.probe.take(maxim_bus::Epoch(0)) {
@@ -202,7 +202,7 @@ impl<R: Region> Rig<R> {
     }
 }
 
-/// Enters a kind of signal into the probe's ear.
+/// Enters a kind of signal for the probe.
 pub fn ear<S: Signal>(bus: &mut BusBuilder, probe: &Arc<Inbox>) {
     bus.hears::<S>(probe, Stage::Anywhere, false);
 }

@@ -1,6 +1,6 @@
-//! The room's shell without its actor: takes a message, lets the region decide, and makes it true in one commit.
+//! The room's shell without its actor: takes a message, lets the region decide, and commits the decision.
 //!
-//! What the region kept is applied before the commit is accepted: if applying panics, nothing has happened yet.
+//! Kept events are applied before the commit is accepted: if applying panics, nothing has happened yet.
 
 mod change;
 mod dead_letter;
@@ -26,10 +26,10 @@ use super::records::{Listed, Record, RecordView};
 use super::shedding::{Shed, shed};
 use maxim_store::{AgentStore, Commit, Frozen, PAYLOAD_BYTES, StoreError};
 
-/// Messages that may lead to nothing before the room's cursor is moved for them.
+/// After this many messages without effect, the room's cursor is moved for them.
 const UNTOLD: u32 = 64;
 
-/// How long a state that can't be written down isn't tried again.
+/// After a failure to write a state, it isn't tried again for this time.
 const TRY_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// How a step ended.
@@ -40,43 +40,43 @@ pub enum Step {
     Done,
     /// A newer incarnation has taken over: this one must go.
     Fenced,
-    /// The store takes nothing more at present, or ever; the message is back at the head.
+    /// The store is full at present, or closed; the message is back at the head.
     Full,
-    /// What was decided can't be stored: the message is treated like one that panics.
+    /// The decision can't be stored: the message is treated like one that panics.
     Refused(String),
 }
 
-/// A root as it is snapshotted.
+/// A root in its snapshot form.
 #[derive(Serialize, Deserialize)]
 struct Root<R> {
     state: R,
 }
 
-/// What a room was given and what became of it, for the recorder. There is none of what led to nothing: a room is handed
-/// to its handlers by shared reference, so such an input leaves no trace in it.
+/// An input of a room and its result, for the recorder. Inputs without effect are not recorded: a room's handlers get a
+/// shared reference, so such an input leaves no trace in it.
 #[derive(Clone, Debug)]
 pub struct InputRecord {
     pub region: RegionName,
-    /// What the incarnation that dealt with it writes under; one that failed and is rebuilt on its thread keeps it.
+    /// The epoch of the incarnation that handled it; an incarnation that failed and is rebuilt on its thread keeps it.
     pub epoch: Epoch,
-    /// How often the room had been rebuilt in this process, with this incarnation.
+    /// How often the room had been built in this process, including this incarnation.
     pub incarnation: u32,
-    /// None for a tick.
+    /// `None` for a tick.
     pub message: Option<Arc<Envelope>>,
     pub taken_at: Timestamp,
-    /// The commit that it led to; the newest before it when it led to none.
+    /// Its commit; the newest earlier one if it led to none.
     pub lsn: Lsn,
     /// The room's state hash after it.
     pub state_hash: u64,
-    /// Hash over what it emitted, ids and times included.
+    /// Hash of what it emitted, including ids and times.
     pub decision_hash: u64,
-    /// The room's own records that it rested on.
+    /// The room's own records that it used.
     pub found: Vec<Record>,
     /// Hashes of the keys that it wrote.
     pub wrote: Vec<u64>,
 }
 
-/// What came of an input when it was recorded, for who makes it true again.
+/// The recorded result of an input, for a caller that makes it true again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
     pub decision_hash: u64,
@@ -94,7 +94,7 @@ pub trait Tap: Send + Sync {
     fn emitted(&self, lsn: Lsn, envelope: &Arc<Envelope>);
 }
 
-/// A region and what it sits on.
+/// A region with its post.
 pub struct Seat<R: Region> {
     post: Arc<Post<R>>,
     epoch: Epoch,
@@ -102,13 +102,13 @@ pub struct Seat<R: Region> {
     region: R,
     hash: u64,
     snapshot_due: bool,
-    /// Mail up to here was there when the region was rebuilt; none once all of it is dealt with.
+    /// Mail up to here was waiting when the region was rebuilt; `None` once all of it is handled.
     backlog: Option<Lsn>,
-    /// Messages since the last commit that led to nothing.
+    /// Messages without effect since the last commit.
     untold: u32,
-    /// The region's next deadline, which changes with its state only.
+    /// The region's next deadline, which only changes with its state.
     due: Option<Timestamp>,
-    /// Its state can't be written down, and isn't tried before.
+    /// Its state can't be written, and isn't tried again before this time.
     not_before: Timestamp,
 }
 
@@ -121,7 +121,7 @@ impl<R: Region> Seat<R> {
         let state_hash = recovered.state_hash;
         let mut state = rebuilt::<R>(&frame.agent, recovered.root.as_deref(), &recovered.events)?;
         state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);
-        // The hash is over records too, which the events don't hold: it goes on from the last commit.
+        // The hash also covers records, which aren't in the events: it continues from the last commit.
         let hash = match state_hash {
             0 => StableHash::default().get(),
             hash => hash,
@@ -143,7 +143,7 @@ impl<R: Region> Seat<R> {
         })
     }
 
-    /// For replays: makes records be there that the room found when it was recorded and that nothing has written here.
+    /// For replays: adds records that the room found when it was recorded and that nothing has written here.
     pub fn lay_out(&self, records: &[Record]) -> Step {
         let store = &self.post.frame.store;
         let is_missing = |key: &[u8]| matches!(store.record(R::NAME, key), Ok(None));
@@ -168,12 +168,12 @@ impl<R: Region> Seat<R> {
         self.due
     }
 
-    /// Deals with the next message. May panic in the region: the caller has the fence.
+    /// Handles the next message. May panic in the region: the caller catches it.
     pub fn step(&mut self) -> Step {
         self.step_with(Inbox::take)
     }
 
-    /// As [`Seat::step`], but what is on the control lane stays there.
+    /// As [`Seat::step`], but leaves the control lane alone.
     pub fn step_data(&mut self) -> Step {
         self.step_with(Inbox::take_data)
     }
@@ -197,13 +197,13 @@ impl<R: Region> Seat<R> {
 
     /// Lets the region act on a deadline that has passed. May panic in the region.
     ///
-    /// After a start the mail of the time before comes first: what a deadline waits for in vain may lie in it.
+    /// After a start, earlier mail comes first: it may contain what a deadline waits for.
     pub fn tick(&mut self) -> Step {
         let post = Arc::clone(&self.post);
         if post.heart.epoch() != self.epoch {
             return Step::Fenced;
         }
-        // The clock isn't asked in vain: this stands before each message.
+        // The clock is only asked if needed, because this runs before each message.
         let Some(due) = self.due else { return Step::Idle };
         let now = post.frame.clock.now();
         if due > now || self.is_behind() {
@@ -219,9 +219,9 @@ impl<R: Region> Seat<R> {
         self.backlog.is_some()
     }
 
-    /// Deals with a recorded input, or with a recorded tick when there is no message, as it was taken at `now`; LSN 0 for
-    /// a message that isn't in this journal. Where it is known what came of it, anything else is refused. Mail and clock
-    /// are left alone. May panic in the region.
+    /// Handles a recorded input, or a recorded tick if there is no message, at the time `now`. The LSN is 0 for a
+    /// message that isn't in this journal. If the recorded result is given, any other result is refused. Mail and clock
+    /// don't change. May panic in the region.
     pub fn feed(&mut self, message: Option<(Lsn, Arc<Envelope>)>, now: Timestamp, recorded: Option<Recorded>) -> Step {
         let post = Arc::clone(&self.post);
         let decided = self.decide(&post, message.as_ref().map(|(_, envelope)| &**envelope), now);
@@ -249,7 +249,7 @@ impl<R: Region> Seat<R> {
         pulse.into_decided()
     }
 
-    /// Buries the message that is leased: it failed twice.
+    /// Buries the leased message as a dead letter, because it failed twice.
     pub fn bury(post: &Post<R>, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) -> Step {
         let step = dead_letter::bury(&post.frame, &post.inbox, R::NAME, epoch, (lane, delivery), why);
         if step == Step::Done {
@@ -279,9 +279,9 @@ impl<R: Region> Seat<R> {
     ) -> Step {
         let consumed = input.and_then(|(lane, delivery)| consumed(lane, delivery));
         let is_empty = decided.is_empty();
-        // What led to nothing leaves no trace: after a crash it is decided again, by the same state, unless the room has
-        // committed something later, which passes it. On the control lane that would not be so, and now and then the
-        // room says how far it is, so that little is decided again where a neighbour keeps the journal.
+        // An input without effect leaves no trace. After a crash it is decided again by the same state, unless the room
+        // has committed something later, which passes it. On the control lane that would be different. And now and then
+        // the room notes its progress, so that little is decided again when a neighbour keeps the journal.
         let says_so = consumed.is_some_and(|(lane, _)| lane == Lane::Control || self.untold >= UNTOLD);
         if is_empty && !says_so && recorded.is_none() {
             self.untold += 1;
@@ -331,13 +331,13 @@ impl<R: Region> Seat<R> {
                 }
                 Step::Done
             }
-            // The state holds what was not accepted: this value is spent either way.
+            // The state contains what was not accepted, so this value is unusable either way.
             Err(step) => step,
         }
     }
 
-    /// None when it can't be written: then it stays with the root before and the events since. One that is too large for the
-    /// store is made smaller first: refused, it would end the room for good.
+    /// `None` when it can't be written: then the earlier root and the later events stay. A root that is too large for
+    /// the store is made smaller first: a refusal would end the room for good.
     fn snapshot(&mut self, now: Timestamp) -> Option<Vec<u8>> {
         self.post.heart.writes_state();
         let write = |region: &R| {
@@ -355,13 +355,13 @@ impl<R: Region> Seat<R> {
         self.due = self.region.next_deadline(&self.post.settings);
         match (told, &root) {
             (Some(Shed { before, after, entries }), Some(_)) => self.post.supervision.tell(&format!(
-                "{} held {before} bytes, more than a room may; it let go {entries} entries and holds {after} now",
+                "{} held {before} bytes, more than a room may; it dropped {entries} entries and holds {after} now",
                 R::NAME
             )),
             _ => {
                 self.not_before = now + TRY_AGAIN;
                 self.post.supervision.tell(&format!(
-                    "{} holds more than a room may and can't let go of it; it goes on by its journal, which grows",
+                    "{} holds more than a room may and can't drop any of it; it continues with its journal, which grows",
                     R::NAME
                 ));
             }
@@ -370,14 +370,14 @@ impl<R: Region> Seat<R> {
     }
 }
 
-/// An event as it is journalled, in no more memory than it needs: it stays there until the next root.
+/// An event in its journal form, without spare memory: it stays in memory until the next root.
 fn written(event: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut result = Ok(());
     let bytes = scratch::through(|out| result = serde_json::to_writer(out, event), <[u8]>::to_vec);
     result.map(|()| bytes)
 }
 
-/// A region's state as the store has it, for who looks while it doesn't run. It isn't woken.
+/// A region's state in the store, for a reader while it doesn't run. It isn't woken.
 pub fn state_of<R: Region>(agent: &AgentId, store: &AgentStore) -> Result<R, StoreError> {
     let recovered = store.recover(R::NAME)?;
     rebuilt(agent, recovered.root.as_deref(), &recovered.events)
@@ -404,7 +404,7 @@ fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) 
     Ok(state)
 }
 
-/// The records that a region reads when it is rebuilt as it was.
+/// The records that a region reads when it is rebuilt in its present state.
 ///
 /// # Errors
 /// Its state or a record can't be read.

@@ -1,4 +1,4 @@
-//! What something was learned from, in a room that keeps it only for as long as it rests on something.
+//! The sources of knowledge, in a room that only keeps it while it has a source.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,14 +6,14 @@ use maxim_bus::hash::StableHash;
 use maxim_bus::signals::concepts::RecordsRemoved;
 use serde::{Deserialize, Serialize};
 
-/// Episodes that something was learned from.
+/// Episodes from which something was learned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sources {
     /// By id, the newest last.
     #[serde(default)]
     pub episodes: VecDeque<String>,
-    /// It rests on others too: older ones than are named, or some that sleep let go. Of what was learned before they were
-    /// noted nobody knows, so it has some.
+    /// It also has unnamed sources: older ones, or ones that sleep removed. Knowledge from before sources were noted
+    /// has some.
     #[serde(default = "unnoted")]
     others: bool,
 }
@@ -27,12 +27,12 @@ impl Sources {
         Self { episodes, others }
     }
 
-    /// Of what came from elsewhere, or before sources were noted.
+    /// For imported knowledge, or knowledge from before sources were noted.
     pub fn unknown() -> Self {
         Self::new(VecDeque::new(), true)
     }
 
-    /// It was learned from this episode too, or, without an id, from one that nobody knows; the newest `most` are named.
+    /// Adds this episode as a source or, without an id, an unknown one; the newest `most` are named.
     pub fn note(&mut self, episode: &str, most: usize) {
         if episode.is_empty() {
             self.others = true;
@@ -52,7 +52,7 @@ impl Sources {
         self.episodes.iter().any(|episode| removed.ids.contains(episode))
     }
 
-    /// Takes out what is gone; true when a person had the last of it forgotten.
+    /// Removes removed episodes; true when a person had the last source forgotten.
     pub fn let_go(&mut self, removed: &RecordsRemoved) -> bool {
         let before = self.episodes.len();
         self.episodes.retain(|episode| !removed.ids.contains(episode));
@@ -65,36 +65,36 @@ impl Sources {
         self.others
     }
 
-    /// Nothing is left that it rests on.
+    /// True if no source is left.
     pub fn is_spent(&self) -> bool {
         self.episodes.is_empty() && !self.others
     }
 }
 
-/// Episodes that are named; of what was met in more of them nobody knows any more which they all were.
+/// Episodes that are named. If something was met in more, they are no longer all known.
 const FEW: usize = 4;
-/// Stands for one that a person had forgotten.
+/// Stands for a forgotten episode.
 const FORGOTTEN: u64 = 0;
 
-/// The episodes of all times that something was met, while they are few: for words and values, of which there are many.
-/// By hashes, since nothing is asked of them but whether one is gone; in no order of their own, so that the same times
-/// give the same.
+/// All episodes in which something was met, while they are few: for words and values, of which there are many. Stored
+/// as hashes, because the only question is whether one is removed. In a fixed order, so that the same episodes give the
+/// same value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FewSources(Vec<u64>);
 
-/// How an episode is named there: never 0, and small enough for every program that reads JSON.
+/// The hash of an episode: never 0, and small enough for every program that reads JSON.
 pub fn source_hash(episode: &str) -> u64 {
     (StableHash::default().add_long(episode.as_bytes()).get() >> 11) | 1
 }
 
-/// How the episodes of a removal are named.
+/// The hashes of the episodes of a removal.
 pub fn source_hashes(removed: &RecordsRemoved) -> BTreeSet<u64> {
     removed.ids.iter().map(|id| source_hash(id)).collect()
 }
 
 impl FewSources {
-    /// It was met once more, in this episode; `before`: how many times it had been.
+    /// Notes one more time, in this episode; `before`: how often it had been met.
     pub fn note(&mut self, episode: &str, before: u32) {
         if self.0.len() != before as usize || self.0.len() >= FEW || episode.is_empty() {
             self.0.clear();
@@ -112,7 +112,7 @@ impl FewSources {
         self.0.iter().any(|source| gone.contains(source))
     }
 
-    /// A person had these forgotten; true when it was met in nothing else.
+    /// A person had these forgotten; true when it was met in no other.
     pub fn forget(&mut self, gone: &BTreeSet<u64>) -> bool {
         if !self.names(gone) {
             return false;
@@ -148,7 +148,7 @@ mod tests {
         assert!(slept.episodes.is_empty());
         let mut many = of(&["a", "b", "c"]);
         assert!(!many.let_go(&gone("b", true)) && !many.let_go(&gone("c", true)), "a is not named, but was one");
-        let mut older: Sources = serde_json::from_str("{}").expect("one of before");
+        let mut older: Sources = serde_json::from_str("{}").expect("an older form");
         older.note("a", 2);
         assert!(!older.let_go(&gone("a", true)), "nobody knows what it rested on before");
     }

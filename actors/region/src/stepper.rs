@@ -1,4 +1,4 @@
-//! Rooms without threads: stepped one after the other by whoever drives a simulation.
+//! Rooms without threads: a simulation steps them one after another.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::actor::panic_text;
 use super::{Effector, EffectorPost, Post, Record, Recorded, Region, Seat, Step};
 use maxim_store::StoreError;
 
-/// A room that moves when it is told to, on whatever thread that is.
+/// A room that only runs when it is told to, on the caller's thread.
 pub trait Stepper: Send {
     fn name(&self) -> RegionName;
 
-    /// What an effector performs on; without it, it does nothing. Many agents may share one.
+    /// The runtime of an effector; without it, the effector does nothing. Many agents may share one.
     fn perform_on(&mut self, _runtime: &Arc<Runtime>) {}
 
     /// A new incarnation.
@@ -24,24 +24,24 @@ pub trait Stepper: Send {
     /// Its state can't be read.
     fn start(&mut self) -> Result<(), StoreError>;
 
-    /// Deals with the next message or deadline. False when there is none.
+    /// Handles the next message or deadline. False when there is none.
     fn step(&mut self) -> bool;
 
     fn next_deadline(&self) -> Option<Timestamp> {
         None
     }
 
-    /// None for what has no state.
+    /// `None` for a room without state.
     fn state_hash(&self) -> Option<u64> {
         None
     }
 
-    /// For replays: deals with a recorded input as it was taken at `now`; no message is a tick, LSN 0 a message that isn't
-    /// in this journal. The frame's tap hears what came of it, unless it came to nothing.
+    /// For replays: handles a recorded input at the time `now`; no message means a tick, LSN 0 a message that isn't in
+    /// this journal. The frame's tap gets the result, if there is one.
     ///
     /// # Errors
-    /// The room failed on it, with its own words; it led to something else than was `recorded`, and so to nothing; or it
-    /// is no room that decides.
+    /// The room failed on it (with the room's error); its result differs from `recorded`, so nothing was committed; or
+    /// the room doesn't decide.
     fn feed(
         &mut self,
         _message: Option<(Lsn, Arc<Envelope>)>,
@@ -51,16 +51,16 @@ pub trait Stepper: Send {
         Err(format!("{} has no decisions to replay", self.name()))
     }
 
-    /// For replays: the room's own records that the next recorded input rested on, as far as nothing here wrote them.
+    /// For replays: adds the room's own records that the next recorded input used, if nothing has written them here.
     ///
     /// # Errors
-    /// They are not taken.
+    /// They are refused.
     fn lay_out(&mut self, _records: &[Record]) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Steps a region, with the same fence, retry and dead letters as its actor has.
+/// Steps a region, with the same panic handling, retries and dead letters as its actor.
 pub struct RegionStepper<R: Region> {
     post: Arc<Post<R>>,
     epoch: Epoch,
@@ -84,7 +84,7 @@ impl<R: Region> RegionStepper<R> {
         self.reload();
     }
 
-    /// The value is spent: it may hold what the store doesn't.
+    /// The value is unusable: it may contain what the store doesn't.
     fn reload(&mut self) {
         let post = &self.post;
         let loaded = catch_unwind(AssertUnwindSafe(|| Seat::load(Arc::clone(post), self.epoch)));
@@ -172,7 +172,7 @@ impl<R: Region> Stepper for RegionStepper<R> {
     }
 }
 
-/// Steps an effector: each operation to its end before the next.
+/// Steps an effector: each operation runs to its end before the next.
 pub struct EffectorStepper<E: Effector> {
     post: Arc<EffectorPost<E>>,
     epoch: Epoch,
@@ -219,7 +219,7 @@ mod tests {
     use crate::wiring;
     use crate::{Hears, Pulse, RecordView, WardState};
 
-    /// Takes one thing in, and can't be woken any more.
+    /// Takes one message, and can't be woken any more.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
     struct Brittle(u32);
 
@@ -252,7 +252,7 @@ mod tests {
         let mut rig: Rig<Brittle> = Rig::new((), |_, _| ());
         rig.send(EnergyChanged { level: 1.0, scarcest: String::new() });
         let mut stepper = RegionStepper::new(Arc::clone(rig.post()));
-        // Only what it woke from was whole.
+        // Only the state from which it woke was complete.
         assert!(catch_unwind(AssertUnwindSafe(|| stepper.start())).is_err());
         stepper.fail("a test");
         assert!(!stepper.step() && stepper.next_deadline().is_none());

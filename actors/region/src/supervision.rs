@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::heart::Busy;
 use super::{Heart, Order, WardState};
 
-/// Numbers of supervision, as in Erlang/OTP's supervisor flags.
+/// Settings of supervision, as in Erlang/OTP's supervisor flags.
 #[derive(Clone, Debug)]
 pub struct SupervisionSettings {
     /// Restarts of one room within `window` before it escalates. Default 5.
@@ -25,16 +25,16 @@ pub struct SupervisionSettings {
     pub window: Duration,
     /// Delay of the second restart within the window; doubles with each further one. Default 20 ms.
     pub back_off: Duration,
-    /// A room whose budget is spent is tried again after this. Default 30 s.
+    /// A room whose budget is spent is tried again after this time. Default 30 s.
     pub hold: Duration,
-    /// Escalations of the rooms of one group, a stage, within `group_window` before the group escalates. Restarts don't
+    /// Escalations of the rooms of one group (a stage) within `group_window` before the group escalates. Restarts don't
     /// count. Default 3.
     pub escalations: usize,
     /// Default 5 min.
     pub group_window: Duration,
-    /// A room that spent its group's budget is tried again after this. Default 5 min.
+    /// A room that spent its group's budget is tried again after this time. Default 5 min.
     pub group_hold: Duration,
-    /// Incarnations that hang at once before the process gives up and lets its init system start it anew. Default 8.
+    /// Hung incarnations at a time at which the process gives up, so that its init system restarts it. Default 8.
     pub zombies: usize,
 }
 
@@ -57,13 +57,13 @@ impl Default for SupervisionSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     OneForOne,
-    /// Those that hear what it decides: the rooms after it in the anatomy.
+    /// The rooms that hear its decisions: those after it in the anatomy.
     RestForOne,
     OneForAll,
 }
 
-/// The strategy of a stage. Rooms of memory and learning stand for themselves; a gate rebuilt in part would judge by
-/// half a state, so it is rebuilt whole.
+/// The strategy of a stage. Rooms of memory and learning are independent. A partly rebuilt gate would judge by half a
+/// state, so the gate is rebuilt completely.
 pub fn strategy(stage: Stage) -> Strategy {
     match stage {
         Stage::Gate => Strategy::OneForAll,
@@ -72,14 +72,14 @@ pub fn strategy(stage: Stage) -> Strategy {
     }
 }
 
-/// What becomes of a room that failed.
+/// The consequence for a failed room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restart {
     After(Duration),
-    /// Its budget is spent: tried again after `retry`, or when a person resumes.
+    /// Its budget is spent: it is tried again after `retry`, or when a person resumes.
     Hold {
         retry: Duration,
-        /// So is that of its group.
+        /// The group's budget is spent too.
         with_group: bool,
     },
 }
@@ -89,7 +89,8 @@ pub enum Restart {
 struct Spending(VecDeque<u64>);
 
 impl Spending {
-    /// Counts one more; its number within the window, or none when the budget is spent, which begins anew then.
+    /// Counts one more. Returns its number within the window, or `None` if the budget is spent. Counting
+    /// then starts again at zero.
     fn count(&mut self, now: u64, window: Duration, budget: usize) -> Option<usize> {
         let window = u64::try_from(window.as_micros()).unwrap_or(u64::MAX);
         self.0.retain(|at| now.saturating_sub(*at) < window);
@@ -103,30 +104,30 @@ impl Spending {
     }
 }
 
-/// Where a room's thread is.
+/// The thread of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// A thread of its own: it may be slow, or safety hangs on it.
+    /// Its own thread: it may be slow, or safety depends on it.
     Own,
     /// One of the shared threads.
     Pool,
 }
 
-/// Something supervised.
+/// A supervised room.
 pub trait Ward: Send + Sync {
     fn heart(&self) -> &Arc<Heart>;
     fn stage(&self) -> Stage;
-    /// Starts a new incarnation there; the former one is fenced off.
+    /// Starts a new incarnation there; the former one is fenced.
     fn start_on(&self, arbiter: &ArbiterHandle);
 }
 
-/// Tells whoever looks on, in a fence: a log or a terminal that fails must end no room and no watchdog.
+/// Calls an observer and catches panics: a failing log or terminal must not end a room or the watchdog.
 pub(super) fn fenced(tell: impl FnOnce()) {
-    // That telling failed can be told to nobody.
+    // A failure to report can't be reported.
     let _ = catch_unwind(AssertUnwindSafe(tell));
 }
 
-/// A notice for a person: something in the brain is not as it should be.
+/// A notice for a person: something in the brain is wrong.
 pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
 /// A notice for the other rooms.
 pub type RegionNotice = Box<dyn Fn(RegionChanged) + Send + Sync>;
@@ -143,7 +144,7 @@ pub struct Supervision {
     wards: Mutex<Vec<Seated>>,
     arbiters: Mutex<Vec<Arbiter>>,
     zombies: Arc<AtomicUsize>,
-    /// The agent ends: no thread is replaced any more.
+    /// The agent is ending: no thread is replaced any more.
     ending: AtomicBool,
     notices: Mutex<Vec<Notice>>,
     region_notice: Mutex<Option<RegionNotice>>,
@@ -176,12 +177,12 @@ impl Supervision {
         })
     }
 
-    /// Where notices for a person go, beside where they went before.
+    /// Adds a receiver of notices for a person.
     pub fn on_notice(&self, notice: impl Fn(&str) + Send + Sync + 'static) {
         self.notices.lock().push(Box::new(notice));
     }
 
-    /// Where notices for the other rooms go; to be set before the rooms start.
+    /// Sets the receiver of notices for the other rooms, before the rooms start.
     pub fn on_change(&self, notice: impl Fn(RegionChanged) + Send + Sync + 'static) {
         *self.region_notice.lock() = Some(Box::new(notice));
     }
@@ -194,7 +195,7 @@ impl Supervision {
         });
     }
 
-    /// Tells a person, and the log, what a room did on its own.
+    /// Reports to a person and the log what a room did by itself.
     pub(super) fn tell(&self, text: &str) {
         fenced(|| tracing::warn!("{text}"));
         self.tell_person(text);
@@ -215,8 +216,8 @@ impl Supervision {
         }
     }
 
-    /// Starts the rooms: those of [`Placement::Own`] on arbiters of their own, the rest on `pool` shared ones.
-    /// Must be called where an actix `System` is current.
+    /// Starts the rooms: those of [`Placement::Own`] on their own arbiters, the others on `pool` shared ones. Must be
+    /// called where an actix `System` is current.
     pub fn start(&self, wards: Vec<(Arc<dyn Ward>, Placement)>, pool: usize) {
         let pool = pool.max(1);
         let mut arbiters = self.arbiters.lock();
@@ -244,12 +245,12 @@ impl Supervision {
         self.wards.lock().iter().map(|seated| seated.ward.heart()).find(|heart| heart.name() == name).cloned()
     }
 
-    /// All rooms have loaded their state.
+    /// True when all rooms have loaded their state.
     pub fn is_up(&self) -> bool {
         self.hearts().iter().all(|heart| heart.state() == WardState::Running)
     }
 
-    /// Each room has loaded its state, or was given up for now: one that can't be rebuilt keeps nobody from the rest.
+    /// True when each room has loaded its state, or is held: a room that can't be rebuilt doesn't delay the others.
     pub fn has_begun(&self) -> bool {
         self.hearts().iter().all(|heart| matches!(heart.state(), WardState::Running | WardState::Held))
     }
@@ -258,17 +259,17 @@ impl Supervision {
         self.escalations.load(Ordering::SeqCst)
     }
 
-    /// Why motion is held, where a room that was given up is the cause; until a person resumes.
+    /// Why motion is held, if a held room is the cause; until a person resumes.
     pub fn why_held(&self) -> Option<String> {
         self.why_held.lock().clone()
     }
 
-    /// How often the rooms of one group escalated more often than its budget allows.
+    /// How often the rooms of one group exceeded its budget of escalations.
     pub fn group_escalations(&self) -> u64 {
         self.group_escalations.load(Ordering::SeqCst)
     }
 
-    /// A room failed, by a panic, an order or a hang: what becomes of it. A spent budget escalates to a safe state.
+    /// A room failed, by a panic, an order or a hang: decides the consequence. A spent budget leads to a safe state.
     pub fn failed(&self, heart: &Heart, stage: Stage, why: &str) -> Restart {
         let verdict = self.judge(heart, stage, why);
         match verdict {
@@ -278,14 +279,14 @@ impl Supervision {
             }
             Restart::Hold { retry, with_group } => {
                 heart.pause_for(retry);
-                // Nobody may see a room that is held while the body still moves.
+                // Nobody may see a held room while the body still moves.
                 self.latch.hold_motion();
                 heart.set_state(WardState::Held);
                 self.escalate(heart, stage, why, with_group);
                 self.tell_rooms(heart.name(), true, why);
             }
         }
-        // Counted last: whoever sees the count sees what came of the failure.
+        // Counted last: a reader of the count also sees the consequence of the failure.
         heart.count_restart();
         verdict
     }
@@ -309,7 +310,7 @@ impl Supervision {
         }
     }
 
-    /// Up to a quarter of `delay`, so that rooms that failed together don't come back together.
+    /// Up to a quarter of `delay`, so that rooms that failed together don't restart together.
     fn jitter(&self, delay: Duration) -> Duration {
         let word = self.jitter.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         delay.mul_f64((word >> 40) as f64 / (1u64 << 24) as f64 / 4.0)
@@ -323,7 +324,8 @@ impl Supervision {
             let minutes = group_window.as_secs().div_ceil(60);
             let group = format!("{stage:?}").to_lowercase();
             let text = format!(
-                "; rooms of {group} were given up more than {escalations} times in {minutes} min, and all of them are rebuilt"
+                "; rooms of {group} were held more than {escalations} times in {minutes} min, and all of them are \
+                rebuilt"
             );
             (text, group_hold)
         } else {
@@ -344,7 +346,7 @@ impl Supervision {
         }
     }
 
-    /// Those that are rebuilt with a room that escalates.
+    /// The rooms that are rebuilt with an escalating room.
     fn siblings(&self, heart: &Heart, stage: Stage, strategy: Strategy) -> Vec<Arc<Heart>> {
         let wards = self.wards.lock();
         let group: Vec<&Seated> = wards.iter().filter(|seated| seated.ward.stage() == stage).collect();
@@ -358,7 +360,7 @@ impl Supervision {
         others.filter(|other| other.name() != heart.name()).cloned().collect()
     }
 
-    /// A person resumed: held rooms come back at once, and groups may escalate anew.
+    /// A person resumed: held rooms come back at once, and counting for the budgets of groups starts again at zero.
     pub fn release_held(&self) {
         self.groups.lock().clear();
         *self.why_held.lock() = None;
@@ -369,14 +371,14 @@ impl Supervision {
         }
     }
 
-    /// Rooms that are at work, and the places of their threads.
+    /// Busy rooms, and the places of their threads.
     pub(super) fn busy(&self) -> Vec<(usize, Arc<dyn Ward>, Busy)> {
         let wards = self.wards.lock();
         let busy = |seated: &Seated| Some((seated.place, Arc::clone(&seated.ward), seated.ward.heart().busy()?));
         wards.iter().filter_map(busy).collect()
     }
 
-    /// Gives the blocked thread up and starts all its rooms on a new one. Must be called where a `System` is current.
+    /// Gives up the blocked thread and starts all its rooms on a new one. Must be called where a `System` is current.
     pub(super) fn rehome(&self, place: usize, culprit: &dyn Ward) {
         if self.ending.load(Ordering::SeqCst) {
             return;
@@ -400,7 +402,7 @@ impl Supervision {
             ward.start_on(&fresh.handle());
         }
         let given_up = std::mem::replace(&mut self.arbiters.lock()[place], fresh);
-        // Runs when the thread wakes, whatever it hung in: its actors have a foreign epoch by now and go with it.
+        // Runs when the thread wakes from its hang: its actors have an old epoch by now and end with it.
         let count = Arc::clone(&self.zombies);
         given_up.spawn_fn(move || {
             count.fetch_sub(1, Ordering::SeqCst);
@@ -437,13 +439,13 @@ mod tests {
         Supervision::new(settings, StopLatch::in_memory())
     }
 
-    /// A failure beyond the budget of one.
+    /// Fails more often than one budget allows.
     fn spend(supervision: &Supervision, heart: &Heart, stage: Stage) -> Restart {
         assert_eq!(supervision.failed(heart, stage, "a test"), Restart::After(Duration::ZERO));
         supervision.failed(heart, stage, "a test")
     }
 
-    /// A log that panics on each event, as one does that can't be written.
+    /// A log that panics on each event, like one that can't be written.
     struct Broken;
 
     impl tracing::Subscriber for Broken {
@@ -492,7 +494,7 @@ mod tests {
         assert_eq!(spend(&supervision, &rooms[0], Stage::Memory), whole);
         assert_eq!((supervision.escalations(), supervision.group_escalations()), (5, 1));
         let after = spend(&supervision, &rooms[1], Stage::Memory);
-        assert_eq!(after, Restart::Hold { retry: hold, with_group: false }, "its budget begins anew");
+        assert_eq!(after, Restart::Hold { retry: hold, with_group: false }, "counting starts again at zero");
     }
 
     #[test]
@@ -530,6 +532,6 @@ mod tests {
         assert_eq!(spending.count(9, window, 2), Some(2));
         assert_eq!(spending.count(12, window, 2), Some(2), "the first is out");
         assert_eq!(spending.count(13, window, 2), None);
-        assert_eq!(spending.count(14, window, 2), Some(1), "a spent budget begins anew");
+        assert_eq!(spending.count(14, window, 2), Some(1), "after a spent budget, counting starts again at zero");
     }
 }

@@ -1,4 +1,4 @@
-//! One agent's part of the store: what is accepted, at which place of its one order, and for whom.
+//! One agent's part of the store: accepted commits, their places in its one order, and their receivers.
 
 mod reading;
 mod state;
@@ -18,13 +18,13 @@ use super::shared::Shared;
 pub use reading::{Frozen, Recovered};
 pub(super) use state::{Agent, AgentState, OnDisk, Region, RegionOnDisk, Slot};
 
-/// Largest root, event or emission, in bytes. A root of more than a megabyte is a room's mistake; one beyond this is
-/// made smaller by its room, since refusing it would end the room for good.
+/// Largest root, event or emission, in bytes. A root of more than a megabyte is a mistake of its room. A root beyond
+/// this limit is shrunk by its room, because a refusal would end the room for good.
 pub const PAYLOAD_BYTES: usize = ROOT.limit;
-/// Bytes that aren't kept waiting.
+/// A larger amount of bytes is written without delay.
 const MUCH: usize = 1 << 20;
-/// A snapshot is due after this many events, bytes of events, or LSNs since the last one; but of events not before they have
-/// as many bytes as it has, so that a large root isn't written again for a little.
+/// A snapshot is due after this many events, bytes of events, or LSNs since the last one. Events must also have as many
+/// bytes as the snapshot, so that a large root isn't rewritten for little.
 const SNAPSHOT_EVENTS: usize = 1024;
 const SNAPSHOT_BYTES: usize = 256 << 10;
 const SNAPSHOT_LAG: u64 = 20_480;
@@ -32,11 +32,11 @@ const SNAPSHOT_LAG: u64 = 20_480;
 /// Keyed records as a commit changes them, `None` deletes. Keys up to 128 bytes, values up to 16 MB.
 pub type RecordChanges = Vec<(Vec<u8>, Option<Arc<[u8]>>)>;
 
-/// What a region wants to be remembered, all of it or nothing.
+/// A region's commit, all or nothing.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub region: RegionName,
-    /// The committer's incarnation; an older one than the region's is refused.
+    /// The committer's incarnation; a commit of an older one than the region's is refused.
     pub epoch: Epoch,
     /// The message that led here: its lane and LSN.
     pub consumed: Option<(Lane, Lsn)>,
@@ -44,14 +44,14 @@ pub struct Commit {
     /// Signals for others; kept until the low water has passed them.
     pub emissions: Vec<Arc<[u8]>>,
     pub records: RecordChanges,
-    /// A snapshot of the state after this commit's own events; events up to here need no replay any more.
+    /// A snapshot of the state after this commit's own events. Earlier events need no replay any more.
     pub root: Option<Vec<u8>>,
-    /// Of the state after this commit; kept, not interpreted.
+    /// Hash of the state after this commit; stored, not interpreted.
     pub state_hash: u64,
 }
 
 impl Commit {
-    /// A commit of nothing yet.
+    /// An empty commit.
     pub fn of(region: RegionName, epoch: Epoch) -> Self {
         Self {
             region,
@@ -85,7 +85,7 @@ impl Commit {
     }
 }
 
-/// A commit's place.
+/// The place of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
     pub lsn: Lsn,
@@ -107,15 +107,15 @@ impl AgentStore {
         &self.agent.id
     }
 
-    /// Takes a commit: the one fencing point. Never waits for the disk. `publish` runs while the agent's order is held,
-    /// so that inboxes are filled in the order of LSNs; it must be short and must not call this store.
+    /// Accepts a commit: the only fencing point. Never waits for the disk. `publish` runs while the agent's order is
+    /// locked, so that inboxes are filled in the order of LSNs. It must be short and must not call this store.
     pub fn accept(&self, commit: Commit, publish: impl FnOnce(&Accepted)) -> Result<Accepted, AcceptError> {
         let bytes = commit.check()?;
         let Commit { region: named, epoch, consumed, events, emissions, records, root, state_hash } = commit;
         let value = |bytes: Option<Arc<[u8]>>| bytes.map_or(Value::Deleted, Value::Inline);
         let records: Records = records.into_iter().map(|(key, bytes)| (key, value(bytes))).collect();
         let root = root.map(Arc::from);
-        // It is written down before it has its place, so that nobody waits for it.
+        // It is serialised before it gets its place, so that no other commit waits for it.
         let head =
             Head { lsn: 0, region: Arc::default(), epoch, consumed, state_hash, emitted: emissions.len() as u64 };
         let in_memory = self.shared.in_memory;
@@ -161,8 +161,8 @@ impl AgentStore {
         Ok(accepted)
     }
 
-    /// Says that a region replaced or removed much of its records: what stands for it in vain leaves the disk soon, also
-    /// where it is less than what would be rewritten otherwise.
+    /// A region replaced or removed many of its records: the dead ones are removed from the disk soon, even if they are
+    /// fewer than usual.
     pub fn has_replaced_much(&self, region: RegionName) {
         if self.shared.in_memory {
             return;
@@ -175,12 +175,12 @@ impl AgentStore {
         self.shared.upkeep.seal(self.agent.clone(), region);
     }
 
-    /// So much waits for the disk that who was refused should come again later: more than half of what may.
+    /// True when more than half of the allowed bytes wait for the disk: a refused caller should try again later.
     pub fn is_full(&self) -> bool {
         self.agent.state.lock().waiting_bytes > self.shared.options.tail_limit / 2
     }
 
-    /// Begins a new incarnation of a region: what the older ones still say is refused. Grows over restarts of the process.
+    /// Begins a new incarnation of a region: commits of older ones are refused. Grows over restarts of the process.
     pub fn raise_epoch(&self, region: RegionName) -> Epoch {
         let mut state = self.agent.state.lock();
         let region = state.region(region, self.shared.boot_epoch());
@@ -192,7 +192,7 @@ impl AgentStore {
         self.agent.state.lock().region(region, self.shared.boot_epoch()).epoch
     }
 
-    /// The newest LSN given. 0 when there was none.
+    /// The newest given LSN; 0 if there was none.
     pub fn head(&self) -> Lsn {
         Lsn(self.agent.state.lock().next - 1)
     }
@@ -222,7 +222,7 @@ impl AgentStore {
         self.agent.mark.wait_blocking(lsn.0, limit, &self.shared.trouble)
     }
 
-    /// Has it written at once, unless it is being written.
+    /// Requests an immediate write, unless it is already being written.
     fn hurry(&self, lsn: Lsn) {
         if lsn.0 > self.agent.taken.load(Ordering::Acquire) {
             self.shared.work.hurry();
@@ -237,20 +237,22 @@ impl AgentStore {
         self.agent.state.lock().region(region, self.shared.boot_epoch()).cursors
     }
 
-    /// Names the LSN up to which every lossless subscriber has consumed; emissions after it are kept. It is asked before
-    /// what waits is written, so it may be computed from accepted cursors. Until it is set, every emission is kept.
+    /// Sets the source of the LSN up to which every lossless subscriber has consumed; later emissions are kept. It is
+    /// called before waiting entries are written, so it may use accepted cursors. Until it is set, every emission is
+    /// kept.
     pub fn set_low_water(&self, low_water: impl Fn() -> Lsn + Send + Sync + 'static) {
         *self.agent.low_water.lock() = Some(Arc::new(low_water));
     }
 
-    /// Names the emissions below an LSN that some lossless subscriber has yet to consume, ascending: a few of them are taken
-    /// out of a long journal, so that it can be cut. Until it is set, and where it can't tell, the low water alone decides.
+    /// Sets the source of the emissions below an LSN that some lossless subscriber has yet to consume, ascending. A few
+    /// of these are moved out of a long journal, so that it can be cut. Until it is set, or if it can't tell, only the
+    /// low water counts.
     pub fn set_unread(&self, unread: impl Fn(Lsn) -> Option<Vec<Lsn>> + Send + Sync + 'static) {
         *self.agent.unread.lock() = Some(Arc::new(unread));
     }
 }
 
-/// Tells the threads of the store what there is to do, also when `publish` panics: the commit is accepted by then.
+/// Wakes the threads of the store, even when `publish` panics: the commit is accepted by then.
 struct Telling<'a> {
     store: &'a AgentStore,
     idle: bool,

@@ -1,6 +1,6 @@
-//! Agents that leave memory. What is kept of them is where their things lie on the disk, so that whoever looks after that
-//! (compaction, backup, verifying, repairing) still sees them; roots, events and unsealed records are read again from the
-//! journal when they come back. Nobody writes for them meanwhile: whoever could would hold their store, and then they stay.
+//! Agents out of memory. Only the places of their data on disk are kept, so that compaction, backup, verification and
+//! repair still see the data. Roots, events and unsealed records are read again from the journal when the agents come
+//! back. Nobody writes for them meanwhile: a writer would hold their store, and then they stay in memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Shared {
         }
         let mut agents = self.agents.lock();
         let Some(held) = agents.get_mut(id) else { return true };
-        // Rooms, the committer and the upkeep hold it as long as they have to do with it.
+        // Rooms, the committer and the upkeep hold it while they work on it.
         let Some(agent) = Arc::get_mut(held) else { return false };
         let durable = agent.mark.durable();
         let state = agent.state.get_mut();
@@ -42,8 +42,8 @@ impl Shared {
         true
     }
 
-    /// An agent that is away, back in memory; none when it isn't away. Where the disk doesn't give it back it stays away, and
-    /// what is given of it shows and takes nothing, and says why.
+    /// Brings an agent back into memory; `None` if it isn't out of memory. If the disk can't restore it, it stays out.
+    /// The returned store then shows and accepts nothing, and gives the reason.
     pub fn come_back(&self, id: &AgentId, agents: &mut BTreeMap<AgentId, Arc<Agent>>) -> Option<Arc<Agent>> {
         let mut away = self.away.lock();
         let agent = away.get(id)?.clone();
@@ -69,16 +69,16 @@ impl Shared {
     }
 }
 
-/// Puts what was let go of back, if it is what it was.
+/// Restores the dropped data, if the disk has the same.
 fn fill(state: &mut AgentState, mut read: AgentState) -> Result<(), EngineError> {
     let is_same = read.next == state.next
         && state.regions.iter().all(|(name, region)| match read.regions.get(name) {
             Some(read) => (read.cursors, read.state_hash) == (region.cursors, region.state_hash),
-            // Asked about, and never written for.
+            // It was only looked up, and never written.
             None => region.state_hash == 0,
         });
     if !is_same {
-        return Err(EngineError::Damaged("what lies on the disk isn't what was written there".into()));
+        return Err(EngineError::Damaged("the data on the disk isn't what was written there".into()));
     }
     for (name, region) in &mut state.regions {
         let Some(read) = read.regions.get_mut(name) else { continue };

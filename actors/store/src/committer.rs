@@ -1,4 +1,4 @@
-//! The one thread that writes: takes whatever is accepted, of all agents, and makes one durable batch of it.
+//! The only thread that writes: it takes everything accepted, of all agents, and makes one durable batch of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,38 +20,38 @@ use super::replica::{self, ReplicaError};
 use super::root_slot::RootSlot;
 use super::shared::{Chore, Edit, Shared, Stop};
 
-/// Counts the batches; after a failure it tells whether the last one is there.
+/// Counts the batches; after a failure it shows whether the last one is on disk.
 pub const SERIAL: &[u8] = b"!serial";
-/// The journal is cut in steps of at least so many frames, or of so many bytes before compression: a cut rewrites the regions'
-/// summaries.
+/// The journal is cut in steps of at least this many frames, or this many bytes before compression, because a cut
+/// rewrites the regions' summaries.
 const CUT_FRAMES: usize = 32;
 const CUT_BYTES: usize = 448 << 10;
-/// Whatever holds the journal back for so many LSNs is late: records are sealed, however few they are, and events are
-/// carried into their region's slots.
+/// An entry that holds the journal back for this many LSNs is late. Then records are sealed, however few they are, and
+/// events are moved into their region's slots.
 const LAG: u64 = 40_960;
-/// In a journal of more bytes, what is older than its newer half of so many is late, however few LSNs that is: an import
-/// puts much into each.
+/// In a journal longer than this, entries before its newest half of this size are late, even if they are few LSNs back:
+/// an import puts much data into each LSN.
 const JOURNAL_BYTES: usize = 16 << 20;
-/// Pause before the disk is tried again, growing to the second.
+/// First and longest pause before the disk is tried again.
 const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
-/// Batches between two looks at what nobody has read yet in a long journal, which is cut by it.
+/// Batches between two checks for unread emissions in a long journal.
 const UNREAD_EVERY: u64 = 8;
-/// Batches between two looks at the size on disk.
+/// Batches between two checks of the size on disk.
 const WEIGH_EVERY: u64 = 512;
 
-/// What is written of one agent.
+/// The data to write for one agent.
 struct Share {
     agent: Arc<Agent>,
     entries: Vec<Arc<Waiting>>,
     low_water: u64,
     unread: Option<Unread>,
-    /// Long record values that moved into the pack.
+    /// Long record values that were moved into the pack.
     moved: Vec<(Arc<str>, Vec<u8>, u64, Value)>,
-    /// Nothing follows: the journal is cut as far as it can be.
+    /// Nothing follows: the journal is cut as far as possible.
     is_last: bool,
 }
 
-/// Runs until the store is closed or abandoned; then nothing holds the engine any more.
+/// Runs until the store is closed or abandoned. After that nothing holds the engine.
 pub fn run(shared: &Arc<Shared>) {
     let begun = begin(shared);
     while begun && let Some((agents, edits)) = shared.work.take() {
@@ -63,7 +63,7 @@ pub fn run(shared: &Arc<Shared>) {
             shared.upkeep.push(Chore::Weigh);
         }
     }
-    // What was accepted just before the close, and of which the queue wasn't told in time.
+    // Entries accepted just before the close, of which the queue was not told in time.
     let mut left = shared.all_agents();
     left.iter().for_each(|agent| agent.state.lock().closed = true);
     left.retain(|agent| !agent.state.lock().waiting.is_empty());
@@ -73,7 +73,7 @@ pub fn run(shared: &Arc<Shared>) {
     }
     shared.upkeep.stop();
     shared.work.refuse_edits();
-    // Whoever packs must be out before the folder is let go: the next opener appends at the same place.
+    // Packing must end before the folder is unlocked, because the next opener appends at the same place.
     let packing = shared.packing.lock();
     if let Some(pack) = shared.pack() {
         pack.close();
@@ -82,7 +82,7 @@ pub fn run(shared: &Arc<Shared>) {
     let mut gate = shared.gate.lock();
     let is_well = shared.trouble.get().is_none() && shared.check_in_place().is_ok();
     if shared.work.stopping() == Stop::Drained && is_well {
-        // Best effort: without the mark the next start only says that the end was not in order.
+        // Best effort: without the mark the next start only reports an unorderly end.
         let _ = finish(shared, &mut gate);
     }
     shared.trouble.set(Some(NotDurable::Closed));
@@ -97,14 +97,14 @@ pub fn run(shared: &Arc<Shared>) {
     shared.work.end();
 }
 
-/// Writes what the start owes, since the disk was full; false when the store was abandoned before it was done.
+/// Writes the data that the start couldn't write on a full disk; false when the store was abandoned first.
 fn begin(shared: &Shared) -> bool {
     let Some((first, pack)) = shared.owed.lock().take().zip(shared.pack()) else { return true };
     let serial = shared.gate.lock();
     endure(shared, EngineError::Full, &mut RETRY.0.clone(), *serial) && persist(shared, &pack, &first, *serial)
 }
 
-/// False when the store was abandoned before it was done.
+/// False when the store was abandoned first.
 fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial: &mut u64) -> bool {
     let Some(pack) = shared.pack() else { return false };
     shared.counters.begin();
@@ -147,7 +147,7 @@ fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial:
 }
 
 fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
-    // Before the entries are taken: every cursor that it counts on is then in this batch or an older one.
+    // Before the entries are taken: every cursor that it uses is then in this batch or an older one.
     let low_water = shared.low_water(&agent);
     let is_last = shared.settles.load(Ordering::Acquire);
     let below = if is_last {
@@ -166,7 +166,7 @@ fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
     Share { agent, entries, low_water, unread, moved: Vec::new(), is_last }
 }
 
-/// Moves long record values into the pack, so that the journal only points at them.
+/// Moves long record values into the pack, so that the journal only has pointers to them.
 fn spill(share: &mut Share, pack: &Pack) -> Result<(), EngineError> {
     for slot in &mut share.entries {
         if !slot.long.iter().any(|(_, value)| value.is_long()) {
@@ -222,7 +222,7 @@ fn put_root(batch: &mut Batch, agent: &str, name: &str, region: &mut RegionOnDis
 }
 
 impl Share {
-    /// What holds the journal at an LSN below this one is late.
+    /// Data that holds the journal at an LSN below this one is late.
     fn late_before(&self, on_disk: &OnDisk) -> u64 {
         if self.is_last {
             return on_disk.end + 1;
@@ -231,7 +231,7 @@ impl Share {
     }
 }
 
-/// Where the newer half of a long journal begins.
+/// The beginning of the newer half of a long journal.
 fn long_before(on_disk: &OnDisk) -> Option<u64> {
     if on_disk.frame_bytes <= JOURNAL_BYTES {
         return None;
@@ -244,8 +244,8 @@ fn long_before(on_disk: &OnDisk) -> Option<u64> {
     half.map(|frame| frame.first)
 }
 
-/// A region that has fallen silent makes no snapshot any more, and one that says little to much seldom does: its events go
-/// into its slots as they are, one slot at a time, so that the journal need not be kept for them.
+/// A silent region makes no more snapshots, and a region with few messages seldom does. Their events go into their
+/// slots unchanged, one slot at a time, so that the journal need not be kept for them.
 fn carry_events(share: &Share, late: u64, on_disk: &mut OnDisk, batch: &mut Batch) {
     let (agent, end) = (share.agent.id.as_str(), on_disk.end);
     let state = share.agent.state.lock();
@@ -269,7 +269,7 @@ fn carry_events(share: &Share, late: u64, on_disk: &mut OnDisk, batch: &mut Batc
     }
 }
 
-/// Drops the front of the journal that nobody needs: delivered, and older than what every region is rebuilt from.
+/// Removes the unneeded front of the journal: delivered, and older than the data for rebuilding any region.
 fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
     let (frames, bytes) = if share.is_last { (1, 1) } else { (CUT_FRAMES, CUT_BYTES) };
     if on_disk.frames.len() < frames && on_disk.frame_bytes < bytes {
@@ -325,8 +325,8 @@ fn write_metas(agent: &str, on_disk: &mut OnDisk, batch: &mut Batch) {
     }
 }
 
-/// The journal on other machines takes it first, so it has all that is ever durable here. False when the store was abandoned
-/// before, or when the agent is another machine's.
+/// The journal on other machines gets it first, so it has everything that is ever durable here. False when the store
+/// was abandoned first, or when the agent belongs to another machine.
 fn send(shared: &Shared, pack: &Pack, batch: &mut Batch) -> bool {
     let Some(replica) = &shared.replica else { return true };
     let (blocks, mut pause) = (pack.take_unsent(), RETRY.0);
@@ -342,7 +342,7 @@ fn send(shared: &Shared, pack: &Pack, batch: &mut Batch) -> bool {
     true
 }
 
-/// Writes until it is on disk; false when the store was abandoned before.
+/// Retries until it is on disk; false when the store was abandoned first.
 fn persist(shared: &Shared, pack: &Pack, batch: &Batch, serial: u64) -> bool {
     let mut pause = RETRY.0;
     let watch = Stopwatch::start();
@@ -377,14 +377,14 @@ fn try_persist(shared: &Shared, pack: &Pack, batch: &Batch) -> Result<(), Engine
     shared.check_in_place()
 }
 
-/// Goes degraded, waits a little, and makes the engine usable again. False when the store was abandoned.
+/// Becomes degraded, waits a little, and makes the engine usable again. False when the store was abandoned.
 fn endure(shared: &Shared, error: EngineError, pause: &mut Duration, serial: u64) -> bool {
     let mut reason = error;
     loop {
         shared.counters.failed();
         shared.trouble.set(Some(NotDurable::Degraded(reason.to_string().into())));
         shared.wake_waiting();
-        // Close gives up by itself after its limit; a store that is only dropped can't wait for a dead disk.
+        // Closing gives up by itself after its limit; a store that is only dropped can't wait for a dead disk.
         if shared.work.stopping() == Stop::Abandoned {
             return false;
         }
@@ -449,7 +449,7 @@ fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Says outside of the database how far it is: some engines open a cut file as if nothing had been behind.
+/// Notes the position outside the database: some engines open a cut file without noticing that the rest is gone.
 fn mark(shared: &Shared, serial: u64) {
     if let Some(folder) = &shared.folder {
         folder.mark(serial);

@@ -12,16 +12,16 @@ use super::memory_engine::MemoryEngine;
 use super::redb_engine::RedbEngine;
 use super::sled_engine::SledEngine;
 
-/// Largest value handed to an engine, in bytes. With sled's segments of 512 KB a leaf of 16 such values stays below
-/// the 128 KB from which sled makes a blob file, and blob files are never synced.
+/// Largest value for an engine, in bytes. With sled's segments of 512 KB, a leaf of 16 such values stays below 128 KB.
+/// From that size on sled makes a blob file, and blob files are never synced.
 pub const VALUE_LIMIT: usize = 4 * 1024 + 256;
-/// Largest key handed to an engine, in bytes.
+/// Largest key for an engine, in bytes.
 pub const KEY_LIMIT: usize = 512;
 
 /// A key's new value; `None` deletes it.
 pub type Change = (Vec<u8>, Option<Vec<u8>>);
 
-/// Changes that happen together or not at all; the later of two for one key holds.
+/// Changes that happen together or not at all; for one key the later change counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch(pub Vec<Change>);
 
@@ -38,7 +38,7 @@ impl Batch {
         self.0.is_empty()
     }
 
-    /// Refuses what an engine couldn't keep safely, naming key and size.
+    /// Refuses data that an engine couldn't store safely, with key and size.
     pub fn check(&self) -> Result<(), EngineError> {
         for (key, value) in &self.0 {
             let size = value.as_ref().map_or(0, Vec::len);
@@ -62,17 +62,17 @@ pub trait Engine: Send + Sync {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError>;
     /// Ascending from `from` (included) to `to` (excluded, or the end).
     fn scan(&self, from: &[u8], to: Option<&[u8]>, visit: &mut Visit<'_>) -> Result<(), EngineError>;
-    /// All or nothing, seen by reads at once, on disk only after [`Engine::sync`].
+    /// All or nothing; visible to reads at once, on disk only after [`Engine::sync`].
     fn apply(&self, batch: &Batch) -> Result<(), EngineError>;
     /// Everything applied so far is on disk when this returns.
     fn sync(&self) -> Result<(), EngineError>;
     fn size_on_disk(&self) -> u64;
 }
 
-/// Bytes that an engine holds its pages in, when nobody says.
+/// Bytes of an engine's page cache by default.
 pub const PAGE_CACHE: u64 = 32 << 20;
 
-/// Which engine keeps the store.
+/// The engine of the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
     #[default]
@@ -83,7 +83,7 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
-    /// As it is written in a configuration.
+    /// Its word in a configuration.
     pub fn word(self) -> &'static str {
         match self {
             Self::Sled => "sled",
@@ -92,7 +92,7 @@ impl EngineKind {
         }
     }
 
-    /// The engine that made a generation's folder.
+    /// The engine of a generation's folder.
     pub(super) fn of(generation: &Path) -> Result<Self, EngineError> {
         Ok(if generation.join("redb").try_exists()? { Self::Redb } else { Self::Sled })
     }
@@ -106,7 +106,7 @@ impl EngineKind {
         })
     }
 
-    /// Makes anew what a damaged engine's files need beside the data, and says what; nothing where that isn't the damage.
+    /// Recreates damaged files that an engine needs beside the data, and says which; `None` if the damage is elsewhere.
     pub(super) fn mend(self, folder: &Path) -> Result<Option<String>, EngineError> {
         match self {
             Self::Sled => super::sled_engine::mend(folder),
@@ -136,7 +136,7 @@ pub fn copy_all(from: &dyn Engine, to: &dyn Engine) -> Result<u64, EngineError> 
     Ok(count)
 }
 
-/// First key after all that start with `prefix`.
+/// First key after all that begin with `prefix`.
 pub fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -188,13 +188,13 @@ impl FaultSwitch {
         self.0.changed.1.notify_all();
     }
 
-    /// Waits until the switch is worked or the time is over.
+    /// Waits until the switch is changed or the time is over.
     pub(super) fn wait_changed(&self, limit: Duration) {
         let mut guard = self.0.changed.0.lock();
         self.0.changed.1.wait_for(&mut guard, limit);
     }
 
-    /// Passes, fails or hangs, as the switch stands.
+    /// Passes, fails or hangs, by the switch.
     pub(super) fn check(&self) -> Result<(), EngineError> {
         if self.is_working() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, said with the thing, the value and the fix.
+//! Errors of the store, with the thing, the value and the fix.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use maxim_bus::ids::{Epoch, Lsn};
 
 use super::replica::ReplicaError;
 
-/// What an engine or the pack answers instead of a result.
+/// An error of an engine or the pack.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("no space left on the disk of the store: free some, it goes on by itself")]
@@ -22,12 +22,12 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// The data may be whole: the system didn't give it, or took nothing.
+    /// The data may be intact: the system refused a read or a write.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Self::Full | Self::Io(_))
     }
 
-    /// What a library panicked with. An error of the system in it counts as that.
+    /// The panic of a library. A system error in it counts as that error.
     pub(super) fn panicked(text: &str, in_words: impl FnOnce(&str) -> String) -> Self {
         match system_error(text) {
             Some(error) => error.into(),
@@ -36,7 +36,7 @@ impl EngineError {
     }
 }
 
-/// An error of the operating system that somebody wrote down as `Debug` does, as libraries that hand on copies do.
+/// A system error in `Debug` form, as in libraries that pass on copies.
 fn system_error(text: &str) -> Option<io::Error> {
     let code = text.split_once("Os { code: ")?.1;
     let code = code.split_once(',')?.0.parse().ok()?;
@@ -53,7 +53,7 @@ impl From<io::Error> for EngineError {
         match (error.kind(), error.raw_os_error()) {
             (Kind::StorageFull | Kind::QuotaExceeded, _) => Self::Full,
             (Kind::UnexpectedEof, _) => Self::Damaged("the file ends early".into()),
-            // What isn't as it was left, or was read as a place in a file and is none, isn't the disk's fault.
+            // A missing or wrong file, or an invalid place in a file, isn't the disk's fault.
             (Kind::NotFound | Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput, _) | (_, None) => {
                 Self::Damaged(error.to_string())
             }
@@ -107,7 +107,7 @@ pub enum StoreError {
     Replicated(PathBuf),
     #[error("entry {sequence} of the journal on other machines is of no use: {why}")]
     BadEntry { sequence: u64, why: String },
-    #[error("{0}: see that it can be reached, and that no other machine lives the agent")]
+    #[error("{0}: check that it can be reached, and that no other machine runs the agent")]
     Replica(#[from] ReplicaError),
     #[error("{0} is not empty: restore into an empty folder, or move its content away first")]
     NotEmpty(PathBuf),
@@ -124,7 +124,7 @@ impl StoreError {
         Self::Folder { folder: folder.to_owned(), why: error.to_string() }
     }
 
-    /// As [`StoreError::folder`], where a full disk is told apart.
+    /// As [`StoreError::folder`], but a full disk has its own error.
     pub(super) fn disk(place: &Path, error: io::Error) -> Self {
         match EngineError::from(error) {
             EngineError::Damaged(why) => Self::Folder { folder: place.to_owned(), why },
@@ -132,13 +132,13 @@ impl StoreError {
         }
     }
 
-    /// Whether the disk is full.
+    /// True if the disk is full.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Self::Engine(EngineError::Full) | Self::NoSpace { .. })
     }
 }
 
-/// What helps against an error of the system.
+/// The fix for a system error.
 pub(super) fn fix_of(why: &str) -> &'static str {
     let is_one_of = |codes: [i32; 3]| codes.iter().any(|code| why.contains(&format!("(os error {code})")));
     if is_one_of([libc::EACCES, libc::EPERM, libc::EROFS]) {
@@ -146,11 +146,11 @@ pub(super) fn fix_of(why: &str) -> &'static str {
     } else if is_one_of([libc::EMFILE, libc::ENFILE, libc::ENOMEM]) {
         "raise the limits of open files and memory, then start again"
     } else {
-        "start again; if it stays so, see to the disk, or restore a backup into another folder"
+        "start again; if the error stays, check the disk, or restore a backup into another folder"
     }
 }
 
-/// What was accepted isn't on disk, and why.
+/// Accepted data isn't on disk, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotDurable {
     /// It stays accepted and is written when the cause is gone.
@@ -164,7 +164,7 @@ pub enum NotDurable {
     Unknown(Lsn),
 }
 
-/// A commit that wasn't taken. Nothing of it happened.
+/// A commit was refused. Nothing of it happened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptError {
     #[error("an older incarnation ({given:?}) wanted to commit, the region is at {current:?}: it must end")]

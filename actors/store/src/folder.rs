@@ -1,4 +1,4 @@
-//! The store's folder: who holds it, and which of its parts count.
+//! The store's folder: its lock, and which of its parts count.
 //!
 //! ```text
 //! lock            who holds the folder
@@ -25,21 +25,21 @@ use super::error::{EngineError, StoreError};
 use super::private;
 use super::reserve;
 
-/// A process that is just ending lets go within this time.
+/// An ending process unlocks within this time.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(15);
 const COMPLETE: &str = "complete";
 
 pub struct Folder {
     pub path: PathBuf,
-    /// The one in use when the store was opened.
+    /// The generation in use when the store was opened.
     pub generation: u64,
     lock: Mutex<Option<File>>,
     mark: File,
 }
 
 impl Folder {
-    /// Makes the folder if needed and locks it. Also answers how often it was opened before, as the lock file says.
+    /// Makes the folder if needed and locks it. Also returns how often it was opened before, by the lock file.
     pub fn lock(path: &Path) -> Result<(Self, u64), StoreError> {
         let bad = |error: io::Error| StoreError::folder(path, &error);
         private::make_folder(path).map_err(bad)?;
@@ -67,16 +67,16 @@ impl Folder {
         Ok((Self { path: path.to_owned(), generation: 0, lock: Mutex::new(Some(file)), mark }, boot))
     }
 
-    /// Whether what this process holds is still what lies in the folder: files that were removed or replaced go on taking
-    /// what is written, and nobody finds it again.
+    /// Checks that the files of this process are still those in the folder. Files that were removed or replaced still
+    /// accept writes, and nobody would find that data again.
     ///
     /// # Errors
-    /// Something isn't there any more.
+    /// A file is missing or was replaced.
     pub fn check_in_place(&self, generation: u64) -> Result<(), EngineError> {
         let gone = |part: &str| {
             let place = self.path.join(part);
             EngineError::Io(format!(
-                "{} was removed or replaced while the store is open: put it back, or end this process and start anew",
+                "{} was removed or replaced while the store is open: put it back, or restart this process",
                 place.display()
             ))
         };
@@ -97,13 +97,13 @@ impl Folder {
         }
     }
 
-    /// Notes that a batch is on disk. Written after it and not synced, so it never says more than is true; a failure
-    /// only makes it say less.
+    /// Notes that a batch is on disk. It is written after the batch and not synced, so it never claims too much; a
+    /// failure only makes it claim less.
     pub fn mark(&self, serial: u64) {
         let _ = self.mark.write_all_at(&seal(b"mark", &serial.to_le_bytes()), 0);
     }
 
-    /// The last batch that was certainly on disk; 0 when nothing readable is noted.
+    /// The last batch that was certainly on disk; 0 if there is no readable note.
     pub fn marked(&self) -> u64 {
         let mut sealed = [0; 12];
         if self.mark.read_exact_at(&mut sealed, 0).is_err() {
@@ -112,13 +112,13 @@ impl Folder {
         unseal(b"mark", &sealed).and_then(|content| Reader(content).u64()).unwrap_or(0)
     }
 
-    /// The process that holds a store's folder; 0 where the lock file doesn't say.
+    /// The process that holds a store's folder; 0 if the lock file doesn't say.
     pub fn held_by(path: &Path) -> Option<u32> {
         let mut file = File::open(path.join("lock")).ok()?;
         matches!(file.try_lock(), Err(TryLockError::WouldBlock)).then(|| Holder::read(&mut file).pid)
     }
 
-    /// Says in the lock file who holds it.
+    /// Writes the holder into the lock file.
     pub fn sign(&self, boot: u64) -> Result<(), StoreError> {
         let mut slot = self.lock.lock();
         let Some(file) = slot.as_mut() else { return Err(StoreError::Closed) };
@@ -139,13 +139,13 @@ impl Folder {
         self.path.join("pack")
     }
 
-    /// There is one.
+    /// True if there is a pack.
     pub fn has_pack(&self) -> Result<bool, StoreError> {
         self.pack().try_exists().map_err(|error| StoreError::disk(&self.path, error))
     }
 
-    /// Generations there are, newest first, and whether each was finished. What can't be looked up is an error and not
-    /// absent, or good data would make room for an empty store.
+    /// The generations, newest first, and whether each was finished. A failed look-up is an error and doesn't count as
+    /// absent: otherwise good data could be replaced by an empty store.
     pub fn generations(&self) -> Result<Vec<(u64, bool)>, StoreError> {
         let bad = |error: io::Error| StoreError::disk(&self.path, error);
         let mut found = Vec::new();
@@ -155,7 +155,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// A new, empty generation. Until it is completed it doesn't count.
+    /// A new, empty generation. It doesn't count until it is completed.
     pub fn begin_generation(
         &self,
         generation: u64,
@@ -173,7 +173,7 @@ impl Folder {
         Ok(File::open(&self.path)?.sync_all()?)
     }
 
-    /// What can't be removed is left over; the next start removes it.
+    /// A generation that can't be removed stays; the next start removes it.
     pub fn remove_generation(&self, generation: u64) {
         let _ = fs::remove_dir_all(self.engine(generation));
     }
@@ -188,7 +188,7 @@ impl Folder {
         next(&self.path.join("backups"))
     }
 
-    /// Moves (or copies, where the original goes on) parts of the folder aside, untouched.
+    /// Moves parts of the folder aside, unchanged; copies them if the original stays in use.
     pub fn quarantine(&self, parts: &[PathBuf], copy: bool) -> Result<PathBuf, StoreError> {
         let place = next(&self.path.join("quarantine"))?;
         let bad = |error: io::Error| StoreError::disk(&place, error);
@@ -198,7 +198,7 @@ impl Folder {
             if !copy {
                 fs::rename(part, place.join(name)).map_err(bad)?;
             } else if let Err(error) = copy_whole(part, &place.join(name)) {
-                // Half a copy helps nobody, and each start would leave another.
+                // Half a copy is useless, and each start would leave another.
                 let _ = fs::remove_dir_all(&place);
                 let size = super::sled_engine::folder_size(part);
                 return Err(match StoreError::disk(&place, error) {
@@ -211,12 +211,12 @@ impl Folder {
     }
 }
 
-/// The disk of a folder has no room for a start and so many bytes beside it.
+/// The disk of a folder has no room for a start plus this many bytes.
 pub fn full_disk(folder: &Path, beside: u64) -> StoreError {
     StoreError::NoSpace { folder: folder.to_owned(), free: reserve::free(folder), needed: reserve::RESERVE + beside }
 }
 
-/// Where the next of the numbered entries of a folder goes.
+/// The next of the numbered entries of a folder.
 fn next(all: &Path) -> Result<PathBuf, StoreError> {
     let found = numbered(all, "").map_err(|error| StoreError::disk(all, error))?;
     Ok(all.join(format!("{:06}", found.last().map_or(1, |(number, _)| number + 1))))
@@ -250,11 +250,11 @@ fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What the lock file says.
+/// The content of the lock file.
 #[derive(Default)]
 struct Holder {
     pid: u32,
-    /// In clock ticks since the machine started: tells a process from a later one with the same id.
+    /// In clock ticks since the machine started: distinguishes a process from a later one with the same id.
     start: u64,
     boot: u64,
 }
@@ -276,7 +276,7 @@ impl Holder {
 
     fn write(&self, file: &mut File) -> io::Result<()> {
         let text = format!("pid {}\nstart {}\nboot {}\n", self.pid, self.start, self.boot);
-        // In place, so that a full disk needn't find room for it anew.
+        // In place, so that a full disk needn't find new room for it.
         file.rewind()?;
         file.write_all(text.as_bytes())?;
         file.set_len(text.len() as u64)
@@ -285,7 +285,7 @@ impl Holder {
 
 fn process_start() -> u64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Fields are counted behind the name, which is in brackets and may hold spaces.
+    // Fields are counted after the name, which is in brackets and may contain spaces.
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
     after.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(0)
 }

@@ -1,6 +1,6 @@
-//! The keys in the engine's one tree, and values that span several of them.
+//! The keys in the engine's one tree, and values that span several keys.
 //!
-//! One letter for the kind, then the agent, a zero byte, the region, a zero byte. Names hold no zero bytes.
+//! One letter for the kind, then the agent, a zero byte, the region, a zero byte. Names contain no zero bytes.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use super::error::EngineError;
 pub const FORMAT: &[u8] = b"!format";
 /// How often the store was opened: the upper part of every epoch.
 pub const BOOT: &[u8] = b"!boot";
-/// Present when the last process closed the store in order.
+/// Present if the last process closed the store in order.
 pub const CLEAN: &[u8] = b"!clean";
-/// Where the pack ended when it was last synced.
+/// The end of the pack at its last sync.
 pub const PACK_END: &[u8] = b"!pack";
-/// A reading found damage: the next start looks at everything.
+/// A read found damage: the next start checks everything.
 pub const DAMAGE_SEEN: &[u8] = b"!damage";
 
 pub const HEAD: u8 = b'h';
@@ -69,7 +69,7 @@ pub fn letters(agent_name: &str, first: u64) -> Vec<u8> {
     key
 }
 
-/// Agent and region out of a key of a kind that has both.
+/// Agent and region of a key, for kinds that have both.
 pub fn names(key: &[u8]) -> Option<(&str, &str)> {
     let mut parts = key.get(1..)?.splitn(3, |&byte| byte == 0);
     let agent = std::str::from_utf8(parts.next()?).ok()?;
@@ -77,7 +77,7 @@ pub fn names(key: &[u8]) -> Option<(&str, &str)> {
     Some((agent, region))
 }
 
-/// Agent out of a key of any kind but the store's own.
+/// The agent of a key of any kind except the store's own.
 pub fn agent_name(key: &[u8]) -> Option<&str> {
     std::str::from_utf8(key.get(1..)?.split(|&byte| byte == 0).next()?).ok()
 }
@@ -100,7 +100,7 @@ fn chunk_key(base: &[u8], index: u16) -> Vec<u8> {
     key
 }
 
-/// Writes a value of any length up to 256 MB; deletes chunks of a longer predecessor. Returns how many chunks it took.
+/// Writes a value of any length up to 256 MB, and deletes chunks of a longer predecessor. Returns the number of chunks.
 pub fn put_spanning(batch: &mut Batch, base: &[u8], content: &[u8], chunks_before: u16) -> u16 {
     let mut writer = Writer(Vec::with_capacity(content.len() + CHUNK_HEAD));
     writer.u32(sum(base, content));
@@ -117,7 +117,7 @@ pub fn put_spanning(batch: &mut Batch, base: &[u8], content: &[u8], chunks_befor
     count
 }
 
-/// Takes the content of a spanning value and leaves its keys, for the next one.
+/// Removes the content of a spanning value, but leaves its keys for the next one.
 pub fn empty_spanning(batch: &mut Batch, base: &[u8], chunks: u16) {
     for index in 0..chunks {
         batch.put(chunk_key(base, index), Vec::new());
@@ -135,7 +135,7 @@ pub struct Spanning {
     /// `None` when its checksum is wrong or a part is missing.
     pub content: Option<Vec<u8>>,
     pub chunks: u16,
-    /// Only its keys are there.
+    /// Only its keys exist.
     pub is_empty: bool,
 }
 

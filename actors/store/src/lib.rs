@@ -1,7 +1,8 @@
-//! Durable state: one store for a process, many agents in it. Accepted first, durable a moment later.
+//! Durable state: one store per process, with many agents. Commits are accepted first and durable a moment later.
 //!
 //! A commit is *accepted* when it has its place in the agent's order, and *durable* when the committer has it on disk.
-//! Inside the brain nothing waits for the disk; whatever leaves it waits for the LSN that was newest when it was decided.
+//! Inside the brain nothing waits for the disk. Everything that leaves the brain waits for the LSN that was newest when
+//! it was decided.
 
 mod agent;
 mod away;
@@ -57,28 +58,28 @@ pub use replica::{Follower, Position, Replica, ReplicaError, extents, opening_en
 
 use shared::{Shared, Stop};
 
-/// How a store is kept.
+/// Options of a store.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     pub engine: EngineKind,
-    /// A store made by another engine is copied over when it is opened; else opening it is an error.
+    /// A store of another engine is converted when it is opened; otherwise opening it is an error.
     pub converts: bool,
-    /// Bytes that the engine holds its pages in.
+    /// Bytes of the engine's page cache.
     pub page_cache: u64,
-    /// Bytes of an agent that may wait for the disk; then commits are refused.
+    /// Bytes of an agent that may wait for the disk; beyond that, commits are refused.
     pub tail_limit: usize,
     /// Bytes of records of a region that are held in memory before they are sealed.
     pub seal_bytes: usize,
     /// Bytes of sealed blocks held in memory.
     pub cache_bytes: usize,
-    /// Bytes on disk from which the store compacts itself, when a quarter of them isn't alive.
+    /// Bytes on disk from which the store compacts itself, when a quarter of them is dead.
     pub compact_bytes: u64,
     /// How long closing waits for the disk.
     pub close_limit: Duration,
-    /// Opened for one command, not for a life: when the life before it ended badly, that stays to be told to the next, and
-    /// before it ends what was replaced to a good part is rewritten and a long journal emptied.
+    /// Opened for one command, not for a run. If the previous run ended badly, the next run still reports it. Before
+    /// the end, records with many replaced entries are rewritten, and a long journal is emptied.
     pub visits: bool,
-    /// Whoever opens it knows that there was a store: where its folder holds none, that is a loss and no beginning.
+    /// The caller knows that there was a store: a folder without one means a loss, not a beginning.
     pub was_used: bool,
 }
 
@@ -99,7 +100,7 @@ impl Default for StoreOptions {
     }
 }
 
-/// How long the threads of an abandoned store may take to let go.
+/// How long the threads of an abandoned store may take to end.
 const ABANDON_LIMIT: Duration = Duration::from_secs(2);
 
 /// The store of a process. Clones share it; the last one dropped ends it.
@@ -109,16 +110,16 @@ pub struct StateStore(Arc<Owner>);
 struct Owner(Arc<Shared>);
 
 impl StateStore {
-    /// Opens or makes the store in a folder. Damage is no error: it is put aside, repaired as far as possible, and
-    /// reported; on a full disk it begins, and nothing new is durable before there is room. Errors: another process holds it,
-    /// its format is newer, or the system doesn't give or take what lies there; then it is all as it was.
+    /// Opens or makes the store in a folder. Damage is no error: damaged parts are put aside, repaired as far as
+    /// possible, and reported. On a full disk the store opens, and nothing new is durable until there is room. Errors:
+    /// another process holds it, its format is newer, or the system refuses a read or write. Then nothing has changed.
     pub fn open(folder: &Path, options: StoreOptions) -> Result<(Self, OpenReport), StoreError> {
         open::open(folder, options, None)
     }
 
-    /// As [`StateStore::open`], where a journal on other machines takes each batch before the disk here does. Errors also: the
-    /// store doesn't stand where the journal does ([`Follower`] brings it there), it has lost something that the journal still
-    /// has, or the journal doesn't take the first batch.
+    /// As [`StateStore::open`], with a journal on other machines that gets each batch before the local disk. Further
+    /// errors: the store isn't at the journal's position ([`Follower`] brings it there), it has lost data that the
+    /// journal still has, or the journal refuses the first batch.
     pub fn open_replicated(
         folder: &Path,
         options: StoreOptions,
@@ -127,12 +128,12 @@ impl StateStore {
         open::open(folder, options, Some(replica))
     }
 
-    /// A store without a disk: durable at once, gone with its value.
+    /// A store without a disk: durable at once, gone when it is dropped.
     pub fn in_memory() -> Self {
         Self(Arc::new(Owner(Arc::new(Shared::new(StoreOptions::default(), FaultSwitch::default(), None, None, 1)))))
     }
 
-    /// A store on an engine and a pack given from outside.
+    /// A store on a given engine and pack.
     pub fn with_engine(
         engine: Arc<dyn Engine>,
         pack: Box<dyn Medium>,
@@ -167,14 +168,14 @@ impl StateStore {
         let (committer, upkeep) = (shared.clone(), shared.clone());
         let thread = |name: &str| std::thread::Builder::new().name(name.into());
         thread("store-commit").spawn(move || committer::run(&committer)).map_err(failed)?;
-        // From here on dropping the owner ends the committer.
+        // From here on, dropping the owner ends the committer.
         let store = Self(Arc::new(Owner(shared)));
         thread("store-upkeep").spawn(move || upkeep::run(&upkeep)).map_err(failed)?;
         Ok(store)
     }
 
-    /// The part of an agent, made when it is new. Of one that is away and can't be read now, nothing is shown or taken:
-    /// [`AgentStore::recover`] says why.
+    /// The part of an agent; a new one is created. If the agent is out of memory and can't be read now, nothing is
+    /// shown or accepted: [`AgentStore::recover`] gives the reason.
     pub fn agent(&self, id: &AgentId) -> AgentStore {
         let shared = self.0.0.clone();
         AgentStore { agent: shared.agent(id), shared }
@@ -187,13 +188,13 @@ impl StateStore {
         ids
     }
 
-    /// How many of them are in memory.
+    /// Number of agents in memory.
     pub fn in_memory_now(&self) -> usize {
         self.0.0.agents.lock().len()
     }
 
-    /// Lets go of what memory holds of an agent; [`StateStore::agent`] reads it again. False while somebody still uses it, or
-    /// not all of it is on the disk: ask again later. A store without a disk keeps all that it has.
+    /// Drops an agent from memory; [`StateStore::agent`] reads it again. Returns false while it is still in use, or not
+    /// completely on disk: ask again later. A store without a disk keeps everything.
     pub fn let_go(&self, id: &AgentId) -> bool {
         self.0.0.let_go(id)
     }
@@ -207,12 +208,12 @@ impl StateStore {
         self.0.0.health()
     }
 
-    /// Copies what is on disk at this moment into an empty folder, while the store goes on.
+    /// Copies the data on disk at this moment into an empty folder, while the store goes on.
     pub fn backup(&self, to: &Path) -> Result<BackupReport, StoreError> {
         backup::backup(&self.0.0, to)
     }
 
-    /// A backup in the store's own `backups` folder, of which the newest `keep` stay. Those are used for repairs.
+    /// Makes a backup in the store's own `backups` folder, and keeps the newest `keep`. These are used for repairs.
     pub fn backup_rotating(&self, keep: usize) -> Result<BackupReport, StoreError> {
         let Some(folder) = &self.0.0.folder else { return Err(StoreError::InMemory("back up")) };
         let report = backup::backup(&self.0.0, &folder.next_backup()?)?;
@@ -224,21 +225,21 @@ impl StateStore {
         Ok(report)
     }
 
-    /// Makes a store out of a backup, in a folder that holds none.
+    /// Makes a store from a backup, in a folder without a store.
     pub fn restore(from: &Path, folder: &Path) -> Result<RestoreReport, StoreError> {
         backup::restore(from, folder)
     }
 
-    /// Puts a backup in the place of the store in a folder, which is moved aside, untouched. Errors: a process holds
-    /// the store, or the backup isn't usable; then everything is as it was.
+    /// Replaces the store in a folder with a backup; the store is moved aside, unchanged. Errors: a process holds the
+    /// store, or the backup is unusable. Then nothing has changed.
     pub fn replace(from: &Path, folder: &Path, options: &StoreOptions) -> Result<RestoreReport, StoreError> {
         backup::replace(from, folder, options.engine, options.page_cache)
     }
 
-    /// Counts processes that this store hasn't seen, up to the number of one: the next has a number of its own.
+    /// Counts processes that this store hasn't seen, up to this number, so that the next one has a new number.
     ///
     /// # Errors
-    /// The disk.
+    /// The disk fails.
     pub fn count_boots(&self, boot: u64) -> Result<(), StoreError> {
         let shared = &self.0.0;
         shared.folder.as_ref().map_or(Ok(()), |folder| folder.sign(boot.max(shared.boot)))
@@ -249,7 +250,7 @@ impl StateStore {
         backup::made(place)
     }
 
-    /// The process that holds the store of a folder; 0 where that isn't known.
+    /// The process that holds the store of a folder; 0 if unknown.
     pub fn held_by(folder: &Path) -> Option<u32> {
         folder::Folder::held_by(folder)
     }
@@ -259,29 +260,29 @@ impl StateStore {
         backup::found(folder)
     }
 
-    /// The folder that the store lies in; nothing for one without a disk.
+    /// The folder of the store; `None` without a disk.
     pub fn folder(&self) -> Option<&Path> {
         self.0.0.folder.as_ref().filter(|_| !self.0.0.in_memory).map(|folder| folder.path.as_path())
     }
 
-    /// Reads everything on disk and says what is damaged.
+    /// Reads everything on disk and reports damage.
     pub fn verify(&self) -> VerifyReport {
         repair::verify(&self.0.0)
     }
 
-    /// Takes damaged blocks of records from backups, or out.
+    /// Replaces damaged blocks of records from backups, or removes them.
     pub fn repair(&self) -> Result<RepairReport, StoreError> {
         repair::repair_all(&self.0.0)
     }
 
-    /// Gives dead space back to the disk. It also runs by itself when a quarter of what
-    /// the disk holds isn't alive, and it has doubled since the last time.
+    /// Returns dead space to the disk. This also runs by itself when a quarter of the data on disk is dead and the size
+    /// has doubled since the last time.
     pub fn compact(&self) -> Result<CompactReport, StoreError> {
         compact::compact(&self.0.0)
     }
 
-    /// Waits until everything accepted is on disk, marks the end as orderly, and lets go of the folder. An error when
-    /// the disk doesn't take it within the limit of the options; then the rest is lost.
+    /// Waits until everything accepted is on disk, marks the end as orderly, and unlocks the folder. Fails if the disk
+    /// doesn't accept it within the limit of the options; then the rest is lost.
     pub fn close(self) -> Result<(), StoreError> {
         self.0.end()
     }
@@ -295,11 +296,11 @@ impl Owner {
             shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
             return Ok(());
         }
-        // First, or whoever goes on accepting would keep it from ever ending.
+        // First, or continued commits would keep it from ending.
         shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
         let in_place = shared.check_in_place();
         if in_place.is_ok() && shared.trouble.get().is_none() {
-            // A life that ends is waited for; a command that has let a sleep run has the time.
+            // The end of a run must be quick; a command that has run a sleep has time.
             let rewritten = if shared.options.visits { upkeep::settle(shared) } else { Ok(()) };
             if let Err(error) = rewritten.map_err(StoreError::from).and_then(|()| compact::compact_at_end(shared)) {
                 shared.counters.compaction_failed(error.to_string());
@@ -313,7 +314,7 @@ impl Owner {
         }
         let reason = shared.trouble.get().unwrap_or(NotDurable::TimedOut);
         shared.work.stop(Stop::Abandoned);
-        // Lets a thread out that hangs in a stall made on purpose.
+        // Releases a thread that hangs in a deliberate stall.
         shared.switch.fail();
         shared.work.wait_ended(ABANDON_LIMIT);
         Err(reason.into())
@@ -322,7 +323,7 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Close was either called, or nobody asks any more whether it worked.
+        // Either close was called, or nobody asks whether it worked.
         let _ = self.end();
     }
 }

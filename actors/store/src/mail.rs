@@ -1,5 +1,5 @@
-//! Mail of rooms that don't read it, taken out of the journal: one letter for a room that is down must not keep all that
-//! was written after it.
+//! Unread mail of rooms, moved out of the journal: one letter for a room that is down must not keep everything after it
+//! in the journal.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,13 +14,13 @@ use super::error::EngineError;
 use super::journal::unpack;
 use super::keys;
 
-/// Letters that are copied at once, at most; the journal is kept from the next one on until it is its turn.
+/// Letters that are moved at once, at most; the journal is kept from the next one on until its turn.
 const CARRIED: usize = 256;
 
-/// A signal that some room has yet to hear, by its LSN.
+/// A signal that some room has not heard yet, with its LSN.
 pub type Letter = (u64, Arc<[u8]>);
 
-/// Letters that were carried together and stand in one place, until all of them are read.
+/// Letters that were moved together and share one place, until all of them are read.
 pub struct Bundle {
     key: Vec<u8>,
     chunks: u16,
@@ -29,7 +29,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// None when it can't be read.
+    /// `None` if it can't be read.
     pub fn of(key: Vec<u8>, content: &[u8], chunks: u16) -> Option<Self> {
         let lsns = read(content)?.into_iter().map(|(lsn, _)| lsn).collect();
         Some(Self { key, chunks, lsns })
@@ -40,7 +40,7 @@ impl Bundle {
     }
 }
 
-/// What is unread of a part of the journal that is late.
+/// The unread letters in the late part of the journal.
 pub struct Unread {
     /// The part ends before this LSN.
     below: u64,
@@ -49,7 +49,8 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// Asked before what waits is taken: who has read a letter by now said so in this batch or an older one.
+    /// Asked before waiting entries are taken: a room that has read a letter by now said so in this batch or an older
+    /// one.
     pub fn of(agent: &Agent, below: Option<u64>) -> Option<Self> {
         let below = below?;
         let ask = agent.unread.lock().clone()?;
@@ -58,8 +59,8 @@ impl Unread {
     }
 }
 
-/// Writes unread letters into a place of their own, each once. The LSN up to which the journal is then needed by nobody's
-/// inbox; none when a letter could not be read.
+/// Writes unread letters to a separate place, each once. Returns the LSN up to which no inbox needs the journal any
+/// more; `None` if a letter could not be read.
 pub fn carry(
     unread: &Unread,
     engine: &dyn Engine,
@@ -80,7 +81,7 @@ pub fn carry(
     Some(later.first().unwrap_or(&unread.below).saturating_sub(1))
 }
 
-/// Lets go of the bundles that everybody has read.
+/// Removes the bundles that all rooms have read.
 pub fn drop_delivered(low_water: u64, on_disk: &mut OnDisk, batch: &mut Batch) {
     drop_read(on_disk, batch, |bundle| bundle.lsns.last().is_none_or(|last| *last <= low_water));
 }
@@ -95,7 +96,7 @@ fn drop_read(on_disk: &mut OnDisk, batch: &mut Batch, is_read: impl Fn(&Bundle) 
     });
 }
 
-/// All letters that were carried and whose place in the journal is gone, ascending.
+/// All moved letters that are no longer in the journal, ascending.
 pub fn cut_away(engine: &dyn Engine, agent: &str, dropped: u64) -> Result<Vec<Letter>, EngineError> {
     let mut letters = Vec::new();
     for (key, found) in keys::spanning(engine, &keys::agent(keys::MAIL, agent))? {
@@ -107,7 +108,7 @@ pub fn cut_away(engine: &dyn Engine, agent: &str, dropped: u64) -> Result<Vec<Le
     Ok(letters)
 }
 
-/// The letters at these LSNs, ascending. Each frame is read once.
+/// The letters with these LSNs, ascending. Each frame is read once.
 fn in_journal(lsns: &[u64], engine: &dyn Engine, agent: &str, on_disk: &OnDisk) -> Option<Vec<Letter>> {
     let mut letters = Vec::with_capacity(lsns.len());
     let mut rest = lsns;

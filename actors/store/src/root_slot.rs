@@ -1,25 +1,25 @@
-//! What stands in a region's root slot: its snapshot, and the events after it once they would hold the journal back.
+//! The content of a region's root slot: its snapshot, and the later events once they would hold the journal back.
 
 use std::sync::Arc;
 
 use super::codec::{Reader, Writer};
 use super::journal::Meta;
 
-/// Version 1 had no events and no number of the snapshot, which was that of the summary.
+/// Version 1 had no events, and no LSN of the snapshot, which was that of the summary.
 const PLAIN: u8 = 2;
-/// The same, compressed behind its length (u32, little endian).
+/// The same, compressed after its length (u32, little endian).
 const COMPRESSED: u8 = 3;
-/// No slot is longer.
+/// A longer slot is not valid.
 const SLOT_BYTES: usize = 256 << 20;
 
 /// The events of one commit, by its LSN.
 pub type Events = (u64, Arc<Vec<Vec<u8>>>);
 
-/// A region as it was at `meta.lsn`.
+/// A region at `meta.lsn`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootSlot {
     pub meta: Meta,
-    /// The newest snapshot and its LSN; none for a region that never made one.
+    /// The newest snapshot and its LSN; `None` for a region that never made one.
     pub root: Option<(u64, Arc<[u8]>)>,
     /// After the snapshot, up to `meta.lsn`.
     pub events: Vec<Events>,
@@ -49,7 +49,7 @@ impl RootSlot {
         }
     }
 
-    /// `None` when it can't be read.
+    /// `None` if it can't be read.
     pub fn read(content: &[u8]) -> Option<Self> {
         let (version, rest) = content.split_first()?;
         let whole;

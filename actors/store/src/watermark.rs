@@ -1,4 +1,4 @@
-//! How far an agent's journal is on disk, and who waits for it.
+//! How far an agent's journal is on disk, and the waiters for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,14 +10,14 @@ use tokio::sync::Notify;
 
 use super::error::NotDurable;
 
-/// What keeps the whole store from writing, if anything does.
+/// The reason why the whole store can't write, if any.
 #[derive(Debug, Default)]
 pub struct Trouble(Mutex<Option<NotDurable>>);
 
 impl Trouble {
     pub fn set(&self, trouble: Option<NotDurable>) {
         let mut slot = self.0.lock();
-        // Closed is for good.
+        // Closed is final.
         if *slot != Some(NotDurable::Closed) {
             *slot = trouble;
         }
@@ -53,9 +53,9 @@ impl Watermark {
         self.wake();
     }
 
-    /// Lets everybody who waits look again.
+    /// Wakes all waiters to check again.
     pub fn wake(&self) {
-        // Taken so that a thread between its look and its wait can't miss this.
+        // Locked, so that a thread between its check and its wait can't miss this.
         drop(self.lock.lock());
         self.moved.notify_all();
         self.notify.notify_waiters();

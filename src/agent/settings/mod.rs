@@ -1,4 +1,4 @@
-//! The rooms' settings out of the configuration.
+//! The rooms' settings, from the configuration.
 
 mod stages;
 #[cfg(test)]
@@ -22,7 +22,7 @@ use crate::config::{Fault, Settings};
 
 use stages::{Facts, supervision};
 
-/// What every room is set up with, stage by stage.
+/// The settings of every room, stage by stage.
 #[derive(Clone)]
 pub struct AgentSettings {
     pub deadline: Duration,
@@ -37,7 +37,7 @@ pub struct AgentSettings {
     pub learning: learning::Settings,
     pub sleep: sleep::Settings,
     pub effectors: effectors::Settings,
-    /// Who offers some of the tools.
+    /// The servers that offer some of the tools.
     pub tool_servers: Arc<ToolServers>,
     /// Rooms beside those of the anatomy; see [`AgentSettings::with_rooms`].
     pub own_rooms: Vec<OwnRooms>,
@@ -46,7 +46,7 @@ pub struct AgentSettings {
 /// Rooms of an embedding program, made for each agent.
 pub type OwnRooms = Arc<dyn Fn() -> Vec<Room> + Send + Sync>;
 
-/// Settings that can't be made.
+/// The settings can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     #[error(transparent)]
@@ -57,14 +57,14 @@ pub enum SettingsError {
     Config(Fault),
 }
 
-/// What was found often names the key already.
+/// The error often names the key already.
 fn with_key(fault: &Fault) -> String {
     if fault.found.starts_with(&fault.key) { fault.to_string() } else { format!("{} {fault}", fault.key) }
 }
 
 impl AgentSettings {
-    /// `boot` names this process; `saved` is where copies of overwritten files go, `lists` where it is remembered what the
-    /// tool servers offer.
+    /// `boot` names this process. `saved` is the folder for copies of overwritten files, `lists` the folder for the
+    /// remembered offers of the tool servers.
     pub fn new(
         settings: &Settings,
         boot: u64,
@@ -90,7 +90,7 @@ impl AgentSettings {
         Ok(rooms)
     }
 
-    /// With another set of tools, and no servers.
+    /// With another set of tools, and without servers.
     pub fn with_tools(
         settings: &Settings,
         boot: u64,
@@ -127,14 +127,14 @@ impl AgentSettings {
         self
     }
 
-    /// With these files as its own.
+    /// With these files as the agent's own.
     pub fn owning(mut self, own: OwnFiles) -> Self {
         self.action.hands.sandbox.own.clone_from(&own);
         self.gate.fear.own = Arc::new(own);
         self
     }
 
-    /// In this body.
+    /// With this body.
     pub fn embodied(mut self, body: Body) -> Self {
         let has_one = body.plan().driver != DriverPlan::None;
         self.action.hands.limbs = has_one.then(|| Arc::new(body.clone()) as Arc<dyn tools::robot::Limbs>);

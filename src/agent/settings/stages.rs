@@ -1,6 +1,6 @@
-//! What each stage is set up with, out of the configuration.
+//! The settings of each stage, from the configuration.
 //!
-//! The sections of a stage go to its rooms as they are. Each of the program's sections is taken apart whole where it is
+//! The sections of a stage go to its rooms unchanged. The program's sections are destructured completely where they are
 //! used: a key that nobody reads doesn't compile.
 
 use std::path::Path;
@@ -46,7 +46,7 @@ const WHY_TURNS: u64 = 10_000;
 /// How much longer than the executor's own deadline the tracker waits.
 const TRACKER_GRACE: Duration = Duration::from_secs(15);
 
-/// What several stages are set up with.
+/// Settings that several stages need.
 pub(super) struct Facts<'a> {
     settings: &'a Settings,
     /// Names this process.
@@ -93,12 +93,12 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Names this run of the process in what is kept.
+    /// Names this run of the process in durable data.
     fn run(&self) -> String {
         format!("{:016x}", self.boot)
     }
 
-    /// Episodes that a thought or an answer may rest on.
+    /// How many episodes a thought or an answer may be based on.
     fn evidence(&self) -> usize {
         self.settings.deliberation.habit.evidence_max as usize
     }
@@ -107,7 +107,7 @@ impl<'a> Facts<'a> {
         self.registry.specs().collect()
     }
 
-    /// The names of the tools that this holds for.
+    /// The names of the tools for which this holds.
     fn named<T: FromIterator<String>>(&self, holds: impl Fn(&ToolSpec) -> bool) -> T {
         self.registry.specs().filter(|spec| holds(spec)).map(|spec| spec.name.clone()).collect()
     }
@@ -122,7 +122,7 @@ impl<'a> Facts<'a> {
             folder: _,
             bubblewrap: _,
             expose_own_data,
-            // It takes the port, which a daemon alone has.
+            // Only a daemon has a port to expose.
             expose_own_port: _,
             piper_voice,
             scene_max: _,
@@ -156,7 +156,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// `outer` is what the encoder outside of the program is called, if there is one.
+    /// `outer` is the name of the encoder outside the program, if there is one.
     pub fn memory(&self, outer: Option<String>) -> memory::Settings {
         memory::Settings {
             sections: self.settings.memory.clone(),

@@ -1,4 +1,4 @@
-//! What the configuration's words mean to the rooms.
+//! The configuration's words, as the rooms' values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use maxim_bus::mode::AutonomyLevel;
 use super::SettingsError;
 use crate::config::Fault;
 
-/// The tools of an agent in a simulation, which has no body of its own.
+/// The tools of an agent in a simulation, which has no own body.
 pub(super) fn simulated(registry: ToolRegistry, body: &BodyPlan) -> Result<ToolRegistry, SettingsError> {
     if body.driver != DriverPlan::None {
         let found = "agent.simulation is on, and in a simulation no tool moves a body".to_owned();
@@ -35,7 +35,7 @@ pub(super) const fn embodiment(plan: &BodyPlan) -> Option<Embodiment> {
     }
 }
 
-/// The time of the daily sleep; nothing from hour 24 on.
+/// The time of the daily sleep; `None` from hour 24 on.
 pub(super) fn nightly(hour: u32) -> Option<Time> {
     Time::new(i8::try_from(hour).ok()?, 0, 0, 0).ok()
 }
@@ -48,7 +48,7 @@ pub(super) fn home() -> PathBuf {
     std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from)
 }
 
-/// The tools of each level that has a list. A name that no tool has would forbid what it was to allow.
+/// The tools of each level that has a list. A wrong name would forbid the tool that it should allow.
 pub(super) fn whitelists(
     lists: [(&str, AutonomyLevel, &Vec<String>); 3],
     registry: &ToolRegistry,
@@ -68,7 +68,7 @@ pub(super) fn whitelists(
     Ok(whitelists)
 }
 
-/// What a model is told of: a tool that can do nothing here is no choice.
+/// The tools that a model is offered. A tool that can do nothing here is left out.
 pub(super) fn callable<'a>(specs: &'a [&'a ToolSpec]) -> impl Iterator<Item = &'a ToolSpec> {
     specs.iter().copied().filter(|spec| spec.unavailable.is_none())
 }
@@ -88,11 +88,11 @@ pub(super) fn review_of(review: ModelReview, llm: &LlmKeys) -> Option<ReviewSett
     Some(ReviewSettings { power, budget: llm.budget(), price: llm.roles().review.price })
 }
 
-/// What the agent holds to, from its file or as shipped.
+/// The agent's constitution, from its file or as shipped.
 pub(super) fn constitution(file: Option<&Path>) -> Result<String, SettingsError> {
     let Some(file) = file else { return Ok(include_str!("../../../deploy/constitution.md").into()) };
     std::fs::read_to_string(file).map_err(|error| {
         let found = format!("{} can't be read: {error}", file.display());
-        SettingsError::Config(Fault::new("agent.constitution_file", found, "name a text file, or leave the key out"))
+        SettingsError::Config(Fault::new("agent.constitution_file", found, "name a text file, or remove the key"))
     })
 }

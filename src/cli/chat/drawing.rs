@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::screen::{RegionLine, Screen, Voice};
 
-/// Columns below which there is no room for a right side.
+/// Width in columns below which the right side is left out.
 const NARROW: u16 = 60;
 
 const KEYS: [(&str, &str); 8] = [
@@ -22,7 +22,7 @@ const KEYS: [(&str, &str); 8] = [
     ("? / Esc", "show / hide this"),
 ];
 
-/// Draws all of it. Without colours, weight alone tells things apart.
+/// Draws the whole screen. Without colours, things differ by font weight alone.
 pub fn draw(screen: &Screen, has_colours: bool, frame: &mut Frame<'_>) {
     let ink = Ink(has_colours);
     let [top, middle, bottom] =
@@ -71,7 +71,7 @@ fn thinking(screen: &Screen, ink: Ink, frame: &mut Frame<'_>, area: Rect) {
         lines.extend(wrapped(&thought.head, width(area), "  ", ink.faint()));
         lines.extend(wrapped(&format!("  {}", thought.text), width(area), "  ", Style::new()));
     }
-    // Without colours a border alone doesn't tell where the keys go.
+    // Without colours, the border alone doesn't show which pane gets the keys.
     let (border, title) = match screen.in_thinking {
         true => (ink.chosen(), "thinking, Right leaves"),
         false => (Style::new(), "thinking"),
@@ -79,7 +79,7 @@ fn thinking(screen: &Screen, ink: Ink, frame: &mut Frame<'_>, area: Rect) {
     pane(title, lines, screen.thinking_back, border, frame, area);
 }
 
-/// Those that aren't well first, then those that are behind; of the rest a count says enough.
+/// Lists unhealthy regions first, then those with a backlog. The rest are only counted.
 fn region_lines(regions: &[RegionLine], width: usize, height: usize, ink: Ink) -> Vec<Line<'static>> {
     let mut sorted: Vec<&RegionLine> = regions.iter().collect();
     sorted.sort_by_key(|region| (region.state == "running", std::cmp::Reverse((region.inbox, region.restarts))));
@@ -101,7 +101,7 @@ fn region_lines(regions: &[RegionLine], width: usize, height: usize, ink: Ink) -
     lines
 }
 
-/// A bordered pane that shows its end, or `back` lines before it, and says how many are below.
+/// A bordered pane. It shows the end of its lines, or scrolls `back` lines up and says how many are below.
 fn pane(title: &str, lines: Vec<Line<'_>>, back: usize, border: Style, frame: &mut Frame<'_>, area: Rect) {
     let room = height(area);
     let below = back.min(lines.len().saturating_sub(room));
@@ -113,7 +113,7 @@ fn pane(title: &str, lines: Vec<Line<'_>>, back: usize, border: Style, frame: &m
 }
 
 fn input(screen: &Screen, ink: Ink, frame: &mut Frame<'_>, area: Rect) {
-    // The end of a long line is where one types.
+    // Shows the end of a long line, because the typing happens there.
     let room = width(area).saturating_sub(3);
     let mut shown: Vec<char> = screen.input.chars().rev().take(room).collect();
     shown.reverse();
@@ -150,7 +150,7 @@ fn height(area: Rect) -> usize {
     usize::from(area.height.saturating_sub(2))
 }
 
-/// Breaks at blanks, and inside of words that are longer than a line. Further lines begin with `indent`.
+/// Breaks lines at blanks, and inside words that are longer than a line. All lines but the first begin with `indent`.
 fn wrapped(text: &str, width: usize, indent: &str, style: Style) -> Vec<Line<'static>> {
     let columns = |text: &str| Span::raw(text).width();
     let (mut lines, mut line) = (Vec::new(), String::new());

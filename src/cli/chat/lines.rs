@@ -1,8 +1,8 @@
-//! The chat line by line: the answer of each line, and what is said later of its own accord.
+//! The chat line by line.
 //!
-//! The answer of a line comes back with it. Whatever else is said here (how a goal ended, an answer that came too late, what
-//! became of an act that was allowed elsewhere) comes as an event, and is shown as soon as no answer is waited for. When the
-//! lines end, the goals that were begun here are waited for as long as an answer would be.
+//! The answer to a line is printed with it. Other messages (the end of a goal, a late answer, the result of an act that
+//! was allowed elsewhere) arrive as events. They are printed as soon as no answer is awaited. At the end of the input,
+//! the chat waits for the goals that began here, as long as it waits for an answer.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, stdin};
@@ -18,34 +18,34 @@ use crate::cli::send::{CONSOLE, say, shown};
 use crate::cli::table::printable;
 use crate::cli::{CliError, Client, Exit, Global, Out};
 
-/// How long the daemon may take until it tells what happens; a chat goes without it.
+/// How long to wait for the event stream. After that the chat goes on without events.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
-/// States of a goal in which something will still be said of it by itself.
+/// States of a goal after which more news of it will come.
 const UNDER_WAY: [&str; 2] = ["proposed", "active"];
 
-/// What was heard beside the answers.
+/// What arrived as events.
 #[derive(Default)]
 struct Heard {
-    /// The daemon tells what happens.
+    /// The event stream is open.
     is_told: bool,
-    /// A line is out, and its answer is not known yet.
+    /// A line was sent, and its answer is still awaited.
     is_waiting: bool,
     /// Turns whose answer was shown.
     answered: BTreeSet<String>,
-    /// Turns that are over: what is said of them now is news.
+    /// Turns that have ended. Later messages of these turns are news.
     over: BTreeSet<String>,
-    /// Turn and words, of what was said while an answer was waited for.
+    /// Turn and words of each message that came while an answer was awaited.
     kept: Vec<(String, String)>,
-    /// Goals that were wished for here and have no state yet.
+    /// Number of goals wished for here that have no state yet.
     wished: usize,
-    /// Goals of this channel that go on by themselves.
+    /// Goals of this channel that are under way.
     goals: BTreeSet<String>,
     /// The turn whose answer was shown last.
     last: Option<String>,
 }
 
 impl Heard {
-    /// All that a line brought about is known, and nothing of it goes on by itself.
+    /// True when the last answered turn has ended and no goal is pending. Always true without the event stream.
     fn is_quiet(&self) -> bool {
         let is_heard = self.last.as_ref().is_none_or(|turn| self.over.contains(turn));
         !self.is_told || is_heard && self.wished == 0 && self.goals.is_empty()
@@ -54,21 +54,21 @@ impl Heard {
 
 struct Shared {
     heard: Mutex<Heard>,
-    /// A goal or a turn came to its end.
+    /// Signals that a goal or a turn has ended.
     changed: Condvar,
     has_prompt: bool,
     out: Out,
 }
 
 impl Shared {
-    /// False when it could not be shown: nobody reads any more.
+    /// Returns false when the output is closed.
     fn hear(&self, event: &Value) -> bool {
         let body = &event["body"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let turn = text(&body["turn"]);
         let mut heard = self.heard.lock();
         let words = match event["type"].as_str().unwrap_or_default() {
-            // What was wished for is told before its turn ends, so it is known when the answer is.
+            // A wish is reported before its turn ends, so it is known when the answer comes.
             "GoalWished" if body["wish"]["propose"]["channel"] == CONSOLE => {
                 heard.wished += 1;
                 None
@@ -87,7 +87,7 @@ impl Shared {
                 heard.over.insert(turn.clone());
                 (body["reply"].is_string() && !heard.answered.contains(&turn)).then(|| shown(body))
             }
-            // Before the end of a turn it is what the end tells.
+            // Before the turn ends, this is part of the turn's answer.
             "Outbound" if body["channel"] == CONSOLE && heard.over.contains(&turn) => {
                 Some(body["text"].as_str().unwrap_or_default().lines().map(|line| printable(line) + "\n").collect())
             }
@@ -113,7 +113,7 @@ impl Shared {
         Ok(())
     }
 
-    /// What was kept while an answer was waited for; `answered` is the turn whose answer was shown, if one was.
+    /// Shows what was kept while an answer was awaited. `answered` is the turn whose answer was just shown, if any.
     fn catch_up(&self, answered: Option<&str>) -> Result<(), CliError> {
         let kept = {
             let mut heard = self.heard.lock();
@@ -128,7 +128,7 @@ impl Shared {
         later.map(|(_, words)| spoken(words, self.has_prompt, &self.out)).try_for_each(|words| self.out.say(&words))
     }
 
-    /// Waits for what goes on by itself.
+    /// Waits for the goals that are under way.
     fn wait_for_goals(&self, patience: Duration) {
         let watch = Stopwatch::start();
         let mut heard = self.heard.lock();
@@ -161,7 +161,7 @@ pub(super) fn run(global: &Global, out: &Out, has_prompt: bool, patience: Durati
     Ok(if missed { Exit::NotHeld } else { Exit::Ok })
 }
 
-/// From before the first line is sent, so that nothing of it is missed.
+/// Starts before the first line is sent, so no event is missed.
 fn listen(global: &Global, shared: &Arc<Shared>) {
     let (open, opened) = channel();
     let (global, shared) = (global.clone(), Arc::clone(shared));
@@ -171,7 +171,7 @@ fn listen(global: &Global, shared: &Arc<Shared>) {
             shared.heard.lock().is_told = true;
             let _ = open.send(());
         };
-        // A daemon that is lost is told by the next line.
+        // If the daemon is lost, the next line reports it.
         let _ = global
             .client()
             .and_then(|client| client.follow(&["v1", "events"], &query, told, |event| shared.hear(&event)));
@@ -181,7 +181,7 @@ fn listen(global: &Global, shared: &Arc<Shared>) {
     let _ = opened.recv_timeout(TOLD_WITHIN);
 }
 
-/// False when no answer came in time; it is shown when it comes.
+/// Returns false when no answer came in time. A late answer is shown when it comes.
 fn turn(shared: &Shared, client: &Client, text: &str, patience: Duration) -> Result<bool, CliError> {
     shared.heard.lock().is_waiting = true;
     let answer = say(client, text, Some(patience.as_secs_f64())).inspect_err(|_| drop(shared.catch_up(None)))?;
@@ -206,7 +206,7 @@ fn stop(client: &Client, out: &Out) -> Result<(), CliError> {
     out.answer(&answer.body, || "stopped; clear it with `maxim reset`".to_owned())
 }
 
-/// On standard error, so that what is piped stays data.
+/// Printed to standard error, so that piped output stays data.
 fn prompt(has_prompt: bool, out: &Out) {
     if has_prompt {
         eprint!("{} ", out.paint.faint("you>"));

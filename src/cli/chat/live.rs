@@ -1,4 +1,4 @@
-//! The screen alive: keys from the terminal, news from the daemon, each on a thread of its own.
+//! The live screen: keys from the terminal and news from the daemon, each on its own thread.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -14,9 +14,9 @@ use super::screen::{Screen, Wish};
 use crate::cli::send::say;
 use crate::cli::{CliError, Client, Exit, Global};
 
-/// How often the status is asked for, and a lost daemon looked for.
+/// Interval between two requests for the status, and between two attempts to reach a lost daemon.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a key is waited for before news are shown.
+/// How long to wait for a key before news is shown.
 const KEY: Duration = Duration::from_millis(50);
 
 /// What comes from the daemon.
@@ -27,14 +27,14 @@ enum News {
     Gone(String),
 }
 
-/// Talks until the person leaves; `ends_with_it` where the brain then ends too.
+/// Runs until the person leaves. `ends_with_it`: the brain ends with the chat.
 pub fn run(global: &Global, has_colours: bool, ends_with_it: bool) -> Result<Exit, CliError> {
     let (tell, news) = channel();
     for watch in [watch_events, watch_status] {
         let (global, tell) = (global.clone(), tell.clone());
         std::thread::spawn(move || watch(&global, &tell));
     }
-    // A panic restores the terminal too: ratatui sees to it.
+    // ratatui restores the terminal after a panic, too.
     let mut terminal = ratatui::try_init()?;
     let pasting = execute!(std::io::stdout(), EnableBracketedPaste);
     let ended = talk(&mut terminal, global, (has_colours, ends_with_it), &tell, &news);
@@ -59,7 +59,7 @@ fn talk(
         terminal.draw(|frame| draw(&screen, has_colours, frame))?;
         if poll(KEY)? {
             let wish = match read()? {
-                // Some terminals tell of a key's release too.
+                // Some terminals also report key releases.
                 Event::Key(key) if key.kind != KeyEventKind::Release => screen.key(key),
                 Event::Paste(text) => {
                     screen.paste(&text);
@@ -84,7 +84,7 @@ fn talk(
     }
 }
 
-/// On a thread of its own, so that a slow daemon keeps nobody from pressing the next key. The reply comes as an event.
+/// Runs on its own thread, so that a slow daemon doesn't block the keyboard. The reply comes as an event.
 fn send(wish: Wish, global: &Global, tell: &Sender<News>) {
     let (global, tell) = (global.clone(), tell.clone());
     std::thread::spawn(move || {
@@ -96,7 +96,7 @@ fn send(wish: Wish, global: &Global, tell: &Sender<News>) {
             }
             Wish::Leave => Ok(None),
         });
-        let note = done.unwrap_or_else(|error| Some(format!("that was not taken: {}", error.found())));
+        let note = done.unwrap_or_else(|error| Some(format!("not accepted: {}", error.found())));
         if let Some(note) = note {
             let _ = tell.send(News::Note(note));
         }

@@ -1,4 +1,4 @@
-//! `maxim chat`: a conversation, on a screen with what goes on in the brain beside it, or by lines.
+//! `maxim chat`: a conversation, on a screen that also shows the brain's activity, or line by line.
 
 mod drawing;
 mod lines;
@@ -16,8 +16,9 @@ use super::send::seconds;
 use super::{CliError, Exit, Global, Out};
 use own_daemon::OwnDaemon;
 
-/// Talk with the running agent, or with one that is started for it where none runs. On a terminal beside its thinking, its log and its regions (? shows the keys); else, and
-/// with --plain, line by line. A line with ! alone stops it.
+/// Talk with the running agent; if none runs, one is started for the chat. On a terminal, the screen also shows its
+/// thinking, its log and its regions (? shows the keys). Elsewhere, and with --plain, the chat goes line by line. A
+/// line with only ! stops the agent.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  maxim chat\n  cat questions.txt | maxim chat --plain")]
 pub struct ChatArgs {

@@ -1,4 +1,4 @@
-//! A brain of the chat's own, where none runs: a child process that ends in order with the chat.
+//! A daemon that the chat starts when none runs: a child process that is shut down with the chat.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -13,20 +13,20 @@ use signal_hook::iterator::Signals;
 use crate::cli::{CliError, Exit, Global};
 use crate::data_folder::{DaemonNote, private_file};
 
-/// How long it may take until it answers.
+/// How long the daemon may take until it answers.
 const READY: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
-/// What it says, in the data folder.
+/// Name of the daemon's log file in the data folder.
 const LOG: &str = "chat-daemon.log";
 
-/// Runs until it is dropped.
+/// The child process. Dropping the value shuts it down.
 pub struct OwnDaemon(Child);
 
 impl OwnDaemon {
-    /// Starts one, unless one answers or another place was named.
+    /// Starts a daemon, unless one answers or the command names another place.
     ///
     /// # Errors
-    /// It ended before it answered, with what it said.
+    /// The daemon ended before it answered (the error quotes its last lines), or did not answer in time.
     pub fn where_none_runs(global: &Global) -> Result<Option<Self>, CliError> {
         if global.url.is_some() || global.client().is_ok_and(|client| client.is_there()) {
             return Ok(None);
@@ -39,7 +39,7 @@ impl OwnDaemon {
         for (flag, value) in [("--data", &global.data), ("--config", &global.config)] {
             command.args(value.iter().flat_map(|value| [flag.as_ref(), value.as_os_str()]));
         }
-        // A group of its own: Ctrl-C in the terminal is meant for the chat, which ends it in order.
+        // Its own process group: Ctrl-C in the terminal reaches only the chat, which then shuts the daemon down.
         command
             .process_group(0)
             .stdin(Stdio::null())
@@ -52,15 +52,19 @@ impl OwnDaemon {
             if let Some(ended) = own.0.try_wait()? {
                 let said = fs::read_to_string(&path).unwrap_or_default();
                 let last = said.lines().rev().take(3).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>();
-                let found = format!("no brain is running, and one of its own ended ({ended}): {}", last.join(" "));
-                return Err(CliError::new(Exit::TryAgain, found, "start it with `maxim run` to see all that it says"));
+                let found = format!(
+                    "no brain is running, and the one started for the chat ended ({ended}): \
+                {}",
+                    last.join(" ")
+                );
+                return Err(CliError::new(Exit::TryAgain, found, "start it with `maxim run` to see its whole log"));
             }
             let is_noted = DaemonNote::read(&folder).is_ok_and(|note| note.is_some_and(|note| note.pid == own.0.id()));
             if is_noted && global.client()?.get(&["readyz"], &[]).is_ok() {
                 return Ok(Some(own));
             }
             if watch.elapsed() > READY {
-                let found = format!("a brain of its own did not answer within {} s", READY.as_secs());
+                let found = format!("the brain started for the chat did not answer within {} s", READY.as_secs());
                 return Err(CliError::new(Exit::TryAgain, found, format!("see {}", path.display())));
             }
             std::thread::sleep(LOOK);
@@ -71,7 +75,7 @@ impl OwnDaemon {
         i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// A chat by lines that is interrupted ends without dropping anything.
+    /// On SIGINT or SIGTERM a line chat ends without running destructors, so the daemon is ended here.
     fn end_with_signals(&self) -> Result<(), CliError> {
         let (mut signals, pid) = (Signals::new([SIGINT, SIGTERM])?, self.pid());
         std::thread::spawn(move || {

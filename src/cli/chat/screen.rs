@@ -1,4 +1,4 @@
-//! What the screen holds, and what keys and news do to it. Knows no terminal.
+//! The state of the screen, and how keys and news change it. It knows no terminal.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -21,7 +21,7 @@ const SPLIT_STEP: u16 = 5;
 /// Lines that a page of scrolling has.
 const PAGE: usize = 10;
 
-/// Whose words a line of the conversation holds.
+/// Who speaks in a line of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Voice {
     Person(String),
@@ -30,7 +30,7 @@ pub enum Voice {
     Note,
 }
 
-/// A thought, with the line above it.
+/// A thought and its heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thinking {
     pub head: String,
@@ -46,7 +46,7 @@ pub struct RegionLine {
     pub inbox: u64,
 }
 
-/// What a key asks for beyond the screen.
+/// The action of a key that the screen can't do itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     Say(String),
@@ -73,11 +73,11 @@ pub struct Screen {
     pub ends_with_it: bool,
     /// How much of its thinking the brain shows.
     display: Display,
-    /// The newest turns that have ended: what is said in them later is shown on its own.
+    /// The latest turns that have ended. Later messages of these turns are shown separately.
     over: VecDeque<String>,
-    /// Rooms that were given up for a while.
+    /// Rooms that are held after too many failures.
     held: BTreeSet<String>,
-    /// One line on how the brain is; why nothing comes from it, while that is so.
+    /// One line about the brain's state, or why nothing comes from it.
     pub state: String,
     pub gone: Option<String>,
     zone: TimeZone,
@@ -122,7 +122,7 @@ impl Screen {
             KeyCode::PageDown => self.scroll(PAGE, false),
             KeyCode::Backspace => drop(self.input.pop()),
             KeyCode::Enter => return self.enter(),
-            // Nothing may stand between a person and the stop, not even the Enter key.
+            // The stop must need no second key, not even Enter.
             KeyCode::Char('!') if self.input.is_empty() => return Some(Wish::Stop),
             KeyCode::Char('?') if self.input.is_empty() => self.shows_help = !self.shows_help,
             KeyCode::Char(letter) if !control && !alt => self.input.push(letter),
@@ -142,7 +142,7 @@ impl Screen {
         (!said.is_empty()).then_some(Wish::Say(said))
     }
 
-    /// Text that was pasted; its line breaks become blanks, so that nothing is sent before Enter.
+    /// Inserts pasted text. Line breaks become blanks, so nothing is sent before Enter.
     pub fn paste(&mut self, text: &str) {
         self.input.push_str(&printable(text));
     }
@@ -151,7 +151,7 @@ impl Screen {
         keep(&mut self.conversation, (Voice::Note, text.into()));
     }
 
-    /// An event of the bus, as `GET /v1/events` tells it.
+    /// An event of the bus, in the form of `GET /v1/events`.
     pub fn hear(&mut self, event: &Value) {
         let (body, by) = (&event["body"], word(&event["by"]));
         let text = |name: &str| word(&body[name]);
@@ -161,11 +161,11 @@ impl Screen {
                 keep(&mut self.conversation, (Voice::Person(sender), lines_of(&body["content"])));
             }
             "TurnEnded" => self.turn_ended(body),
-            // Before the end of a turn it is what the end tells.
+            // Before the turn ends, this is part of the turn's answer.
             "Outbound" if self.over.contains(&text("turn")) => {
                 keep(&mut self.conversation, (Voice::Brain, lines_of(&body["text"])));
             }
-            // What a model chose to do is its last cycle's thought.
+            // A model's choice repeats the thought of its last cycle, so it isn't shown twice.
             "Thought"
                 if self.thinking.back().is_some_and(|last| !last.text.is_empty() && last.text == text("text")) => {}
             "Thought" => {
@@ -217,7 +217,7 @@ impl Screen {
         keep(&mut self.over, word(&body["turn"]));
     }
 
-    /// A start tells of each room that it is up; that is said of those that were down.
+    /// A start reports every room as up. Only rooms that were down get a note.
     fn region_changed(&mut self, body: &Value) {
         let region = word(&body["region"]);
         if body["is_held"] == true {
@@ -231,7 +231,7 @@ impl Screen {
         }
     }
 
-    /// A brain that doesn't say how much it shows, shows what it did.
+    /// A brain that doesn't say how much thinking it shows counts as showing what it did.
     fn show(&mut self, mode: &Value) {
         self.display = serde_json::from_value(mode.clone()).unwrap_or(self.display);
     }
@@ -316,7 +316,7 @@ fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| "-".into(), printable)
 }
 
-/// As it was said, with its line breaks; other control characters would steer the terminal.
+/// The text with its line breaks. Other control characters could steer the terminal.
 fn lines_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().lines().map(printable).collect::<Vec<_>>().join("\n")
 }

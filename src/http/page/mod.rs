@@ -1,7 +1,8 @@
 //! `GET /`: the page on which a person talks with the agent, stops it, allows what it asks and sees how it is.
 //!
-//! Three files, as they are written, out of the program itself: nothing is built, and nothing comes from elsewhere. They
-//! hold nothing of this brain; all that they show, they ask of the door as any other client.
+//! Three files, served as they are written, from the program itself: nothing is built, and nothing comes from
+//! elsewhere. They contain nothing of this brain. They request all that they show through the door, like any other
+//! client.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};

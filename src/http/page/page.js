@@ -1,5 +1,5 @@
 "use strict";
-// What comes from the daemon is put on the page as text alone: a person's, a model's or a stranger's words are in it.
+// Data from the daemon is shown as text only: it contains words of people, models and strangers.
 
 const LOOK = 2000; // ms between two looks at the status
 const PATIENCE = 5000; // ms that an answer may take
@@ -17,16 +17,16 @@ function make(tag, text, kind) {
   return element;
 }
 
-/** Signs that can't be seen, or turn the reading direction, are spelled out where somebody decides by a text. */
+/** Invisible characters, and those that turn the reading direction, are spelled out where a person decides by a text. */
 const visible = (text) =>
   text.replace(/[\p{Cf}\p{Cc}\p{Zl}\p{Zp}]/gu, (sign) => (sign === "\n" ? sign : `\\u{${sign.codePointAt(0).toString(16)}}`));
 
 // ---- asking the daemon
 
-// The key of this tab's session. No cookie, which a browser would show to each port of this machine.
+// The key of this tab's session. No cookie: a browser would send it to every port of this machine.
 const session = () => sessionStorage.getItem("session");
 
-/** The answer's document; throws an Error with the daemon's own words, and `status` 0 where none answered. */
+/** The answer's document. Throws an Error with the daemon's own words, and `status` 0 if there was no answer. */
 async function ask(path, body, shown = session()) {
   const headers = shown ? { Authorization: `Bearer ${shown}` } : {};
   const options = { headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) };
@@ -39,16 +39,16 @@ async function ask(path, body, shown = session()) {
     throw Object.assign(new Error(`the daemon did not answer (${error.message})`), { status: 0 });
   }
   if (answer.ok) return told;
-  // 429 is for wrong keys too: others of this machine showed some shortly before.
+  // 429 also means wrong keys: others on this machine showed some shortly before.
   if ((answer.status === 401 || answer.status === 429) && shown === session()) leave();
   throw Object.assign(new Error(`${told.detail}; ${told.fix}`), { status: answer.status });
 }
 
-// ---- coming in
+// ---- access
 
-const ENDED = "This tab's session is over: the daemon was started anew, or nothing was asked for long. Run maxim open again.";
+const ENDED = "This tab's session is over: the daemon was restarted, or the tab was idle for too long. Run maxim open again.";
 
-/** What this tab has shown is worth nothing: it isn't shown again. */
+/** The key of this tab is no longer valid, so it isn't sent again. */
 function leave() {
   if (session()) at("token-wrong").textContent = ENDED;
   sessionStorage.removeItem("session");
@@ -66,7 +66,7 @@ async function exchange(key) {
   disconnect();
 }
 
-/** The key of `maxim open` stands in the fragment, from where it goes at once: neither a look nor the history keeps it. */
+/** The key of `maxim open` comes in the fragment, which is removed at once: neither the address bar nor the history keeps it. */
 async function enter() {
   const key = new URLSearchParams(location.hash.slice(1)).get("key");
   if (!key) return;
@@ -99,10 +99,10 @@ at("token-form").addEventListener("submit", async (event) => {
 const LOST = "The connection to the daemon is lost. What you see here may be old. It is tried again.";
 let [warning, isLost, stopping, stoppedHere] = ["", false, false, false];
 
-// What became of a stop comes first; neither hides the other.
+// The result of a stop comes first; neither text hides the other.
 function showAlarm() {
   const text = [warning, isLost ? LOST : ""].filter(Boolean).join(" ");
-  // The same words again would be read out again.
+  // A screen reader would read the same words again.
   if (at("alarm").textContent !== text) at("alarm").textContent = text;
 }
 
@@ -143,7 +143,7 @@ async function stop(how) {
 }
 
 at("stop").addEventListener("click", () => stop("STOP"));
-// Captured at the window, so that no field keeps the key for itself.
+// Captured at the window, so that no field can keep the key.
 window.addEventListener("keydown", (event) => event.key === "Escape" && !event.repeat && stop("Escape"), true);
 
 const QUESTIONS = {
@@ -182,18 +182,18 @@ at("sure-yes").addEventListener("click", async () => {
   look();
 });
 
-// ---- how it is
+// ---- status
 
 let looking = null;
 
-/** Looks now, and again and again; a look under way is waited for. */
+/** Reads the status now, and then repeatedly; a running request is awaited. */
 async function look() {
   clearTimeout(looking);
   looking = null;
   const turn = (look.turn = (look.turn ?? 0) + 1);
   try {
     const status = await ask("/v1/status");
-    // The store may hang while the rest is well.
+    // The store may hang while the rest works.
     const asked = await ask("/v1/approvals").catch(() => null);
     if (turn !== look.turn) return; // a later look has newer news
     lose(false);
@@ -204,24 +204,24 @@ async function look() {
     if (!socket) connect();
   } catch (error) {
     if (turn !== look.turn) return;
-    // A socket may not notice for minutes that nobody is there.
+    // A socket may not notice for minutes that the daemon is gone.
     if (error.status === 0) disconnect();
     lose(error.status === 0);
-    // Whoever stopped it without coming in is told no more than that.
+    // A person who stopped it without access is told no more than that.
     if (error.status === 401 && stoppedHere) showState("Stopped from this page. To see the present state, come in below.", "stopped");
     else showState(error.status === 401 ? "The agent's state is shown after you come in (below)." : "The agent's state can't be seen.", "");
     at("reset").disabled = at("resume").disabled = true;
-    // What is shown of an agent that one may not see would be old.
+    // Without access, everything shown would be out of date.
     if (error.status === 401) at("how").hidden = true;
   }
   looking = setTimeout(look, LOOK);
 }
 
-// A page that nobody sees is let look rarely by its browser.
+// A browser seldom runs the timers of a hidden page.
 document.addEventListener("visibilitychange", () => document.hidden || look());
 
 function showState(text, kind) {
-  // Told anew to a screen reader only when it has changed.
+  // A screen reader is only told again when it has changed.
   if (at("state").textContent !== text) at("state").textContent = text;
   at("state").className = kind;
   document.title = kind ? "STOPPED – Maxim" : "Maxim";
@@ -240,7 +240,7 @@ function showStatus(status) {
   at("reset").disabled = !latched;
   const { regions, disk, body, llm, version } = status;
   const named = (holds) => regions.filter(holds).map((region) => region.name);
-  // There is something that could go on.
+  // There is something to resume.
   const isHeld = motion === "motion_held" || status.hold || named((region) => region.state === "held").length > 0;
   at("resume").disabled = latched || !isHeld;
   at("how").hidden = false;
@@ -252,7 +252,7 @@ function showStatus(status) {
     if (those.length) lines.push([`Rooms ${state}`, those.join(", ")]);
   }
   const thin = named((region) => region.thin);
-  if (thin.length) lines.push(["Rooms that only do the least", thin.join(", ")]);
+  if (thin.length) lines.push(["Rooms that only do the minimum", thin.join(", ")]);
   lines.push(["Restarts", restarts.join(", ") || "none"]);
   lines.push(["Disk", disk.reason ? `${disk.status}: ${disk.reason}` : disk.status]);
   lines.push(["Body", body?.fault ? `${body.driver}: ${body.fault}` : (body?.driver ?? "none")]);
@@ -260,12 +260,12 @@ function showStatus(status) {
   at("status").replaceChildren(...lines.flatMap(([name, value]) => [make("dt", name), make("dd", visible(String(value)))]));
 }
 
-// ---- what it asks
+// ---- questions
 
 const shown = new Map();
 
 function showApprovals(asked) {
-  at("asked-title").textContent = asked ? "It asks for permission" : "What it asks can't be seen at present";
+  at("asked-title").textContent = asked ? "It asks for permission" : "Its questions can't be shown at present";
   at("asked").hidden = asked && shown.size === 0 && asked.approvals.length === 0;
   if (!asked) return;
   const { approvals } = asked;
@@ -276,13 +276,13 @@ function showApprovals(asked) {
       at("approvals").append(shown.get(approval.id));
     }
   }
-  // Nothing moves under a finger that is about to press.
+  // Nothing moves under a finger that is about to press a button.
   const isInUse = at("asked").matches(":hover, :focus-within");
   for (const [id, box] of shown) {
     if (open.has(id)) continue;
     box.querySelectorAll("button").forEach((button) => (button.disabled = true));
     const note = box.querySelector(".note");
-    note.textContent ||= "It is answered, or its time is over.";
+    note.textContent ||= "It was answered, or it has expired.";
     if (!isInUse) {
       box.remove();
       shown.delete(id);
@@ -309,9 +309,9 @@ function approvalBox(approval) {
     row.querySelectorAll("button").forEach((button) => (button.disabled = true));
     try {
       await ask(`/v1/approvals/${encodeURIComponent(approval.id)}`, { allow, always });
-      note.textContent = always ? "You allowed it, from now on too. To take it back: maxim approvals revoke." : allow ? "You allowed it." : "You denied it.";
+      note.textContent = always ? "You allowed it, also from now on. To revoke it: maxim approvals revoke." : allow ? "You allowed it." : "You denied it.";
     } catch (error) {
-      note.textContent = `Your answer was not taken: ${error.message}.`;
+      note.textContent = `Your answer was not accepted: ${error.message}.`;
       row.querySelectorAll("button").forEach((button) => (button.disabled = error.status === 404));
     }
     look();
@@ -332,11 +332,11 @@ function approvalBox(approval) {
 // ---- conversation
 
 let socket = null;
-/** Said on this connection and not yet taken by the daemon, which answers in their order. */
+/** Sent on this connection and not yet accepted by the daemon, which answers in order. */
 let unanswered = [];
-/** Taken, with their turn under way: told again by the daemon when they are sent again under their id. */
+/** Accepted, with a running turn: if they are sent again under their id, the daemon reports them again. */
 const turns = new Map();
-/** What was said already, so that a reply that comes both by itself and with the end of its turn is shown once. */
+/** Already shown, so that a reply that comes both by itself and with the end of its turn is shown once. */
 const heard = new Set();
 
 function connect() {
@@ -351,7 +351,7 @@ function connect() {
     underWay.forEach(send);
   });
   mine.addEventListener("message", (event) => mine === socket && hear(JSON.parse(event.data)));
-  // The next look at the status connects again.
+  // The next status request connects again.
   mine.addEventListener("close", () => mine === socket && disconnect());
 }
 
@@ -370,7 +370,7 @@ function send(message) {
   socket.send(JSON.stringify({ text: message.text, provider_id: message.id }));
 }
 
-/** A message that may have arrived, or not: under its id the daemon takes it once. Not sent by itself, as it may be late. */
+/** A message that may have arrived. The daemon accepts each id once. It isn't sent automatically, as it may be outdated. */
 function offerAgain(message) {
   const button = make("button", "Send it again");
   button.type = "button";
@@ -428,7 +428,7 @@ function whyButton(turn, text) {
   return box;
 }
 
-/** The steps of a turn in their order, each with what it rests on below it. */
+/** The steps of a turn in order, each with its evidence below. */
 function steps(record) {
   const list = make("ol", undefined, "steps");
   list.setAttribute("aria-label", "What led to it");
@@ -441,7 +441,7 @@ function steps(record) {
   return list;
 }
 
-/** Adds a line to the conversation; what can be noted about it later is given back. */
+/** Adds a line to the conversation; returns what later notes need. */
 function entry(who, text, kind) {
   const talk = at("talk");
   const isAtEnd = talk.scrollHeight - talk.scrollTop - talk.clientHeight < 40;

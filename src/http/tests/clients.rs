@@ -47,7 +47,7 @@ async fn the_page_and_its_files_come_with_their_policy_and_without_a_token() {
         for (path, _) in &files[1..] {
             assert!(page.contains(&format!("\"{path}\"")), "{path} is not asked for");
         }
-        // A name of somebody else that points here is no name of this machine; whoever sets a token may have more names.
+        // A foreign name that points here is no name of this machine; with a configured token, other names are allowed.
         let rebound = tell(house.client.get(house.url("/")).header("host", "evil.example")).await;
         assert_eq!(rebound.status, if is_configured { 200 } else { 403 });
         house.close().await;

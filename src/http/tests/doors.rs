@@ -46,7 +46,7 @@ fn large(field: &Field) -> Vec<Value> {
     }
 }
 
-/// Whether somebody who gave too much is told so, and nothing broke.
+/// True if a caller that gave too much is told so, and nothing broke.
 fn is_refused(status: u16) -> bool {
     (400..500).contains(&status)
 }
@@ -63,7 +63,7 @@ async fn lives(house: &House) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_megabyte_in_each_field_of_each_route_is_refused_and_the_brain_lives() {
     let house = roomy().await;
-    // What ends or breaks something when it is asked well is asked in other tests.
+    // Paths that end or break something when asked are covered by other tests.
     let is_left = |path: &str| path.starts_with("/v1/chaos") || path.starts_with("/hooks");
     for route in ROUTES.iter().filter(|route| !is_left(route.path)) {
         let path = route.path.replace("{id}", "x").replace("{tool}", "memory_recall");
@@ -144,7 +144,7 @@ async fn ids_senders_and_reasons_without_end_are_refused_or_cut_and_hold_no_room
     house.close().await;
 }
 
-/// What is sent as it stands, and the answer as far as it comes.
+/// Sends bytes as they are, and returns the answer as far as it comes.
 async fn raw(house: &House, sent: &[u8]) -> String {
     let mut stream = TcpStream::connect(house.address).await.expect("connected");
     // It may be refused, and closed, before all of it is read.
@@ -183,7 +183,7 @@ async fn heads_are_bounded_and_no_request_is_smuggled_in_another() {
         let answer = raw(&house, head.as_bytes()).await;
         assert!(answer.is_empty() || is_refused(status_of(&answer)), "{}", &answer[..answer.len().min(200)]);
     }
-    // Two lengths, a length and chunks, chunks that are none: what stands behind is no request of its own.
+    // Two lengths, a length and chunks, invalid chunks: the rest is not a separate request.
     let inner = "POST /v1/stop HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
     for (headers, body) in [
         ("content-length: 5\r\ncontent-length: 6".to_owned(), format!("hello{inner}")),

@@ -1,4 +1,4 @@
-//! Who comes in: whoever shows the token or a session's key, and nobody by being on this machine.
+//! Access: the token or a session's key lets a caller in; being on this machine doesn't.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ async fn every_path_but_those_that_are_open_by_design_is_refused_without_a_token
         }
     }
     assert_eq!(refusals, ROUTES.len() - open.len());
-    // Neither spelling nor method makes a way round the table.
+    // Neither spelling nor method gets around the table.
     for (method, path) in [
         ("GET", "/v1/stop"),
         ("PUT", "/v1/stop"),
@@ -132,7 +132,7 @@ async fn a_stop_needs_no_token_from_this_machine_and_is_no_web_page_s() {
             for path in ["/v1/reset", "/v1/resume"] {
                 refused(&tell(stranger().post(house.url(path)).body("{}")).await, 401, &["token"]);
             }
-            // A key that is over is no hindrance.
+            // An expired key doesn't hinder it.
             assert_eq!(tell(stop().bearer_auth("0123456789abcdef")).await.status, 200);
         }
         house.close().await;
@@ -204,7 +204,7 @@ async fn wrong_tokens_wait_and_a_right_one_does_not() {
         let watch = std::time::Instant::now();
         refused(&guess().await, 401, &["wrong"]);
         let took = watch.elapsed();
-        // A machine may add to a wait, and takes nothing from it.
+        // A slow machine may add to a wait, but never shortens it.
         assert!(took >= Duration::from_millis(50 << number), "{number}: {took:?}");
     }
     // Many at once from the same address, and the owner among them: one is judged, the rest are refused at once.
@@ -221,7 +221,7 @@ async fn wrong_tokens_wait_and_a_right_one_does_not() {
         assert!(told.retry_after);
     }
     assert!(told.iter().filter(|told| told.status == 401).count() <= 2, "1.6 s and then 3.2 s");
-    // To show nothing is no guess.
+    // A request without a token is no guess.
     let watch = std::time::Instant::now();
     refused(&tell(stranger.get(house.url("/v1/status"))).await, 401, &["required"]);
     assert!(watch.elapsed() < Duration::from_secs(4), "it waited for nobody");

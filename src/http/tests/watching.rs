@@ -1,4 +1,4 @@
-//! Who looks on: events, cycles of thinking, and a socket.
+//! Observers: events, cycles of thinking, and a socket.
 
 use super::*;
 
@@ -82,7 +82,7 @@ async fn cycles_of_thinking_are_seen_as_they_end_and_stand_in_the_why_record() {
     );
     let mut why = house.get(&format!("/v1/why/{turn}")).await;
     while why.status != 200 {
-        tokio::task::yield_now().await; // the ledger is a room of its own
+        tokio::task::yield_now().await; // the ledger is a separate room
         why = house.get(&format!("/v1/why/{turn}")).await;
     }
     let told = "prefrontal_cortex: cycle 1/3 · 8.2 s · enriched: hippocampus, nucleus_accumbens · without: angular_gyrus · \

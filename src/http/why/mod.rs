@@ -99,12 +99,12 @@ fn mentions(body: &Value, id: MessageId) -> bool {
         .any(|name| body[*name] == id.as_str())
 }
 
-/// In the order of time; what was caused after its cause, and what one input led to in the order of a turn.
+/// In the order of time. An effect comes after its cause, and the results of one input come in the order of a turn.
 fn parts_of(store: &AgentStore, turn: MessageId) -> Result<Vec<CausePart>, StoreError> {
     let mut parts: Vec<CausePart> = prefixed(store, &parts_prefix(turn))?;
     let ids: BTreeSet<MessageId> = parts.iter().map(|part| part.id).collect();
     let percept = parts.iter().find(|part| part.kind == "SalientPercept").map(|part| part.id);
-    // Not every signal is a part, so a cause may be missing: then it comes behind what it speaks of.
+    // Not every signal is a part, so a cause may be missing. Then a part comes after the one that it refers to.
     let above = |part: &CausePart| {
         let is_known = |id: &MessageId| *id != part.id && ids.contains(id);
         let spoken = ["intent", "intent_id", "action", "id"];

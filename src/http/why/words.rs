@@ -1,4 +1,4 @@
-//! The steps of a why-record in words, and what each rests on.
+//! The steps of a why-record in words, and the evidence of each.
 
 use maxim_actors::action::cause_ledger::CausePart;
 use maxim_bus::signals::acting::{ActChosen, ActOption};
@@ -12,8 +12,8 @@ use maxim_bus::signals::skill::ProgramRecalled;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What a step rests on, a line each: memories with their scores, knowledge, programs, fears, predictions, and what could
-/// have been done instead.
+/// The evidence of a step, one line each: memories with their scores, knowledge, programs, fears, predictions, and the
+/// alternatives.
 pub(super) fn rests_on(part: &CausePart) -> Vec<String> {
     let body = &part.body;
     let recalled = if body["recalled"].is_array() { &body["recalled"] } else { &body["output"]["results"] };
@@ -43,7 +43,7 @@ pub(super) fn rests_on(part: &CausePart) -> Vec<String> {
     lines
 }
 
-/// What can be read of a list.
+/// The readable entries of a list.
 fn listed<T: DeserializeOwned>(list: &Value) -> Vec<T> {
     list.as_array().into_iter().flatten().filter_map(read).collect()
 }
@@ -189,7 +189,7 @@ pub(super) fn sentence(part: &CausePart) -> String {
     }
 }
 
-/// Why nothing may come of a percept, where that is so.
+/// Why a percept may lead to nothing, if so.
 fn disposed(disposition: &Value) -> String {
     match read(disposition) {
         Some(Disposition::Stopped { reason, by }) => {
@@ -203,7 +203,7 @@ fn disposed(disposition: &Value) -> String {
     }
 }
 
-/// What was weighed, each act with what it was worth.
+/// The options that were weighed, each with its worth.
 fn acts(body: &Value) -> String {
     let Some(ActChosen { options, chosen, nothing }) = read(body) else { return "weighed what to do".into() };
     let weighed = options.iter().enumerate().map(|(place, option)| {

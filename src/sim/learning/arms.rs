@@ -1,4 +1,4 @@
-//! Who is compared: the brain as it is, and the same brain with one part of it switched off.
+//! The compared brains: the brain as it is, and the same brain with one part switched off.
 
 use maxim_actors::learning::nucleus_accumbens::NucleusAccumbens;
 use maxim_actors::memory::enrichment::Enrichment;
@@ -22,17 +22,17 @@ fn none(_: &Part) -> bool {
     false
 }
 
-/// Who gathers the answers of memory stays, and finds that none comes.
+/// The room that gathers the answers of memory stays, and finds none.
 fn is_memory(part: &Part) -> bool {
     part.stage == Stage::Memory && part.name != Enrichment::NAME
 }
 
-/// All of them; the whole one first.
+/// All brains; the whole one first.
 pub const ARMS: [Arm; 7] = [
     Arm { name: "whole", what: "the brain as it is", cuts: none, set: |_| {} },
     Arm {
         name: "without memory",
-        what: "the rooms of memory and of learning cut off, as by `maxim why --without memory`",
+        what: "the rooms of memory and of learning cut off, as with `maxim why --without memory`",
         cuts: |part| is_memory(part) || part.stage == Stage::Learning,
         set: |_| {},
     },
@@ -50,7 +50,7 @@ pub const ARMS: [Arm; 7] = [
     },
     Arm {
         name: "without fear",
-        what: "what hurt before isn't feared, and the gate learns no veto; its rules stay",
+        what: "earlier hurts aren't feared, and the gate learns no veto; its rules stay",
         cuts: none,
         set: |settings| {
             (settings.deliberation.habit.act_fear, settings.gate.gate.veto_confidence, settings.gate.gate.veto_value) =
@@ -60,7 +60,7 @@ pub const ARMS: [Arm; 7] = [
     },
     Arm {
         name: "without curiosity",
-        what: "what is new is worth no more than what is known",
+        what: "new acts are worth no more than known ones",
         cuts: none,
         set: |settings| settings.deliberation.habit.act_novelty = 0.0,
     },

@@ -1,4 +1,4 @@
-//! Figures of many lives: means with their intervals, and what a part is worth.
+//! Figures of many lives: means with their intervals, and the worth of each part.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use super::arms::ARMS;
 use super::world::{IN_SIGHT, Lived, THINGS};
 use super::{Course, Left, Life, Lives, OPPORTUNITIES};
 
-/// By this many episodes it has to be better than chance.
+/// The brain must be better than chance after this many episodes.
 const LEARNT_AFTER: usize = 5;
-/// Of a normal distribution, 95 % lie within so many standard errors.
+/// Half-width of the 95 % interval of a normal distribution, in standard errors.
 const Z: f64 = 1.96;
 
-/// A mean over lives, with the interval in which it lies with 95 %, by the normal approximation.
+/// A mean over lives with its 95 % interval, by the normal approximation.
 fn interval(of: &[f64]) -> Value {
     let n = of.len() as f64;
     let mean = of.iter().sum::<f64>() / n;
@@ -35,7 +35,7 @@ fn by_episode(episodes: usize, lives: usize, figure: impl Fn(usize, usize) -> f6
     (0..episodes).map(of).collect()
 }
 
-/// Of the lives, the share that did better than chance in the first episode after those in which it may learn.
+/// The share of lives that did better than chance in the first episode after the learning episodes.
 fn better_than_chance(lives: &[Life], random: &[Vec<f64>]) -> Option<f64> {
     let better =
         |(life, random): (&Life, &Vec<f64>)| Some(worth(life.episodes.get(LEARNT_AFTER)?) > *random.get(LEARNT_AFTER)?);
@@ -43,13 +43,13 @@ fn better_than_chance(lives: &[Life], random: &[Vec<f64>]) -> Option<f64> {
     Some(mean(better.iter().map(|better| f64::from(u8::from(*better)))))
 }
 
-/// How much more the first lived of it than the second, seed by seed, over all episodes.
+/// The difference between the first and the second in this figure, seed by seed, over all episodes.
 fn difference(first: &[Life], second: &[Life], figure: fn(&Lived) -> f64) -> Value {
     let of = |life: &Life| mean(life.episodes.iter().map(figure));
     interval(&first.iter().zip(second).map(|(first, second)| of(first) - of(second)).collect::<Vec<_>>())
 }
 
-/// What a life has left behind, on the mean.
+/// The mean of a count at the end of the lives.
 fn left(lives: &[Life], count: fn(&Left) -> u64) -> f64 {
     mean(lives.iter().map(|life| count(&life.left) as f64))
 }
@@ -64,7 +64,7 @@ pub fn document(course: Course, lives: &Lives) -> Value {
         .zip(&lives.arms)
         .enumerate()
         .map(|(at, (arm, lived))| {
-            // Of the whole one nothing is switched off.
+            // Nothing is switched off in the whole brain.
             let part = |of: Value| if at == 0 { Value::Null } else { of };
             json!({
                 "brain": arm.name,

@@ -1,8 +1,8 @@
 //! Learning without a model: a small world in which experience alone teaches what is worth doing.
 //!
-//! Each agent starts knowing nothing and lives an episode a day, in virtual time, by its senses and its tools alone; nobody
-//! asks it for anything. Beside the brain as it is live brains that lack a part, by the same seeds and among the same
-//! things, so that the difference tells what the part is worth here.
+//! Each agent begins without knowledge and lives one episode a day, in virtual time, by its senses and its tools alone.
+//! Nobody asks it for anything. Brains that lack a part live beside the whole one, with the same seeds and the same
+//! things. The difference is the worth of the part here.
 
 mod arms;
 mod curve;
@@ -36,14 +36,14 @@ use crate::config::{Settings, Span};
 
 pub use self::page::{page, within};
 
-/// How long it is lived.
+/// The length of the lives.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
     /// Lives of each brain.
     pub lives: NonZeroUsize,
     pub first_seed: u64,
     pub episodes: NonZeroUsize,
-    /// After so many episodes some things change sides.
+    /// After this many episodes some things change sides.
     pub turns_after: usize,
     pub threads: NonZeroUsize,
 }
@@ -54,9 +54,9 @@ impl Course {
     }
 }
 
-/// Opportunities of an episode.
+/// Opportunities in an episode.
 const OPPORTUNITIES: u64 = 8;
-/// From one to the next: by then what was seen before is gone.
+/// Time from one to the next: by then what was seen before is gone.
 const NEXT: Duration = Duration::from_secs(70);
 const DAY: Duration = Duration::from_secs(86_400);
 /// 2026-01-05T09:00:00Z, a Monday.
@@ -69,7 +69,7 @@ struct Life {
     left: Left,
 }
 
-/// What a life has left behind at its end, so that it can be seen which parts were at work.
+/// The content of a brain at its end, which shows which parts were at work.
 #[derive(Clone, Copy, Default)]
 struct Left {
     episodes: u64,
@@ -77,20 +77,20 @@ struct Left {
     sleeps: u64,
 }
 
-/// What everybody lived, by arm and seed; and what chance and the best were worth, by seed and episode.
+/// All lives, by arm and seed; and the worth of chance and of the best choice, by seed and episode.
 struct Lives {
     arms: Vec<Vec<Life>>,
     random: Vec<Vec<f64>>,
     best: Vec<Vec<f64>>,
 }
 
-/// Lives at once: each takes a megabyte.
+/// Lives that run at once: each takes a megabyte.
 const AT_ONCE: usize = 20;
 
-/// Lives it, and gives the figures. `told` hears how much of it is lived, 0 to 1.
+/// Runs the lives and returns the figures. `told` gets the progress, 0 to 1.
 ///
 /// # Errors
-/// An agent doesn't wake, or stands still.
+/// An agent doesn't wake, or no longer makes progress.
 pub fn run(folder: &Path, course: Course, told: impl Fn(f64)) -> Result<Value, Broken> {
     std::fs::create_dir_all(folder)?;
     let seeds: Vec<u64> = (0..course.lives.get() as u64).map(|n| course.first_seed.wrapping_add(n)).collect();
@@ -106,7 +106,7 @@ pub fn run(folder: &Path, course: Course, told: impl Fn(f64)) -> Result<Value, B
     Ok(curve::document(course, &Lives { arms, random, best }))
 }
 
-/// What chance and the best choice are worth to this seed, by episode.
+/// The worth of chance and of the best choice for this seed, by episode.
 fn yardsticks(seed: u64, course: Course) -> (Vec<f64>, Vec<f64>) {
     let mean = |episode: usize, worth: fn(&[&Thing], bool) -> f64| {
         let worths = opportunities(episode).map(|n| worth(&in_sight(seed, n), course.is_turned(episode)));
@@ -122,7 +122,7 @@ fn opportunities(episode: usize) -> impl Iterator<Item = u64> {
 /// The lives of all brains by these seeds.
 fn live(folder: &Path, course: Course, seeds: &[u64], told: impl Fn(f64)) -> Result<Vec<Vec<Life>>, Broken> {
     let begins = Timestamp::from_second(BEGINS)?;
-    // Who left memory would come back whole, so nobody leaves.
+    // A member that left memory would come back whole, so none may leave.
     let mut all = Population::new(&StateStore::in_memory(), begins, course.threads.get(), Duration::MAX)?;
     let mut members = Vec::new();
     for (arm, seed) in ARMS.iter().flat_map(|arm| seeds.iter().map(move |seed| (arm, *seed))) {

@@ -1,12 +1,12 @@
-//! The figures as a page that needs nothing else: curves with their intervals, and a table.
+//! The figures as a self-contained page: curves with their intervals, and a table.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// A colour for each curve that can be told apart without seeing red and green (Okabe & Ito 2008).
+/// A colour for each curve, distinguishable without seeing red and green (Okabe & Ito 2008).
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#cc79a7", "#e69f00", "#009e73", "#56b4e9", "#f0e442"];
-/// Of what is no brain: chance, and the best.
+/// Colours of the lines that are no brain: chance and the best.
 const GREYS: [&str; 2] = ["#222222", "#999999"];
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 320.0;
@@ -30,7 +30,7 @@ fn name_of(brain: &Value) -> &str {
     brain["brain"].as_str().unwrap_or_default()
 }
 
-/// As HTML, of the document that the run gave.
+/// The page in HTML, from the document of a run.
 pub fn page(figures: &Value) -> String {
     let brains = || figures["brains"].as_array().into_iter().flatten();
     let curves = |figure: &str| -> Vec<Curve<'_>> {
@@ -83,7 +83,7 @@ pub fn page(figures: &Value) -> String {
 pub fn within(of: &Value) -> Option<String> {
     let number = |name: &str| of[name].as_f64();
     let [mean, low, high] = [number("mean")?, number("low")?, number("high")?];
-    // Of one life, or where all are the same, there is none.
+    // A single life, or equal lives, have no interval.
     Some(if low == high { format!("{mean:.2}") } else { format!("{mean:.2} ({low:.2} to {high:.2})") })
 }
 
@@ -128,7 +128,7 @@ fn plot(curves: &[Curve<'_>], turns: u64) -> String {
             HEIGHT - 1.5 * MARGIN
         );
     }
-    // The first lies on top.
+    // The first curve lies on top.
     for (place, Curve { name, points, colour }) in curves.iter().enumerate().rev() {
         let line = |of: usize, backwards: bool| {
             let mut at: Vec<String> =

@@ -1,4 +1,5 @@
-//! The small world: what can be done with its things, and what comes of it. Nobody says so: it is found out by doing.
+//! The small world: its things, the acts that they afford, and the results. The brain is told nothing: it finds out by
+//! doing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +28,7 @@ const fn thing(name: &'static str, act: &'static str, worth: f64, turned: f64) -
     Thing { name, act, worth, turned }
 }
 
-/// All that there is. When the world turns, the berries become poisonous and the water warm.
+/// All things. When the world turns, the berries become poisonous and the water warm.
 pub const THINGS: [Thing; 6] = [
     thing("fire", "touch_fire", -1.0, -1.0),
     thing("food", "eat_food", 1.0, 1.0),
@@ -36,12 +37,12 @@ pub const THINGS: [Thing; 6] = [
     thing("berry", "pick_berry", 0.4, -0.9),
     thing("thistle", "grasp_thistle", -0.2, -0.2),
 ];
-/// So many of them are in sight at once.
+/// How many of them are in sight at once.
 pub const IN_SIGHT: usize = 3;
-/// What is worse than this fails and hurts.
+/// An act that is worse than this fails and hurts.
 const HURTS: f64 = -0.75;
 
-/// The things in sight at an opportunity: the same for everybody who lives by this seed.
+/// The things in sight at an opportunity: the same for all brains with this seed.
 pub fn in_sight(seed: u64, opportunity: u64) -> [&'static Thing; IN_SIGHT] {
     let mut all: [&Thing; THINGS.len()] = std::array::from_fn(|at| &THINGS[at]);
     let drawn = StableHash::resume(seed).add(b"in sight").add(&opportunity.to_le_bytes());
@@ -59,17 +60,17 @@ impl Thing {
     }
 }
 
-/// What a choice at random among these acts and doing nothing is worth, on the mean.
+/// The mean worth of a random choice among these acts and doing nothing.
 pub fn at_random(things: &[&Thing], is_turned: bool) -> f64 {
     things.iter().map(|thing| thing.worth(is_turned)).sum::<f64>() / (things.len() + 1) as f64
 }
 
-/// What the best choice among these acts and doing nothing is worth.
+/// The worth of the best choice among these acts and doing nothing.
 pub fn at_best(things: &[&Thing], is_turned: bool) -> f64 {
     things.iter().map(|thing| thing.worth(is_turned)).fold(0.0, f64::max)
 }
 
-/// What somebody did in an episode. What is let pass is worth 0.
+/// The acts in an episode. An opportunity without an act is worth 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lived {
     pub worth: f64,
@@ -89,15 +90,15 @@ impl World {
         self.is_turned.store(is_turned, Ordering::SeqCst);
     }
 
-    /// What was lived since this was asked last.
+    /// The acts since the last call.
     pub fn take(&self) -> Lived {
         std::mem::take(&mut self.lived.lock())
     }
 
-    /// Puts the acts of this world among the tools of its agent.
+    /// Adds the acts of this world to the tools of its agent.
     ///
     /// # Errors
-    /// A tool has such a name already.
+    /// A tool of such a name exists already.
     pub fn furnish(self: &Arc<Self>, tools: &mut ToolRegistry) -> Result<(), RegistryError> {
         for thing in &THINGS {
             let spec = ToolSpec::new(thing.act, "Something that can be done with it.");

@@ -1,4 +1,4 @@
-//! Whether what was expected has come about, and what was found instead.
+//! Whether an expectation holds, and what was found instead.
 
 use maxim_bus::rooms::RESPOND;
 use maxim_bus::signals::concepts::ConceptFormed;
@@ -14,7 +14,7 @@ use super::live::Lived;
 use crate::sim::bench::Broken;
 use crate::stopping::millis;
 
-/// An expectation, and what came of it.
+/// An expectation and its result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
     pub expectation: String,
@@ -26,7 +26,7 @@ pub struct Checked {
 const SHOWN: usize = 3;
 
 /// # Errors
-/// The brain doesn't answer what it is asked.
+/// The brain doesn't answer a question.
 pub fn check(lived: &mut Lived, expectation: &Expectation) -> Result<Checked, Broken> {
     use Expectation as E;
     let (expectation, (holds, found)) = match expectation {
@@ -146,7 +146,7 @@ fn heard<S: maxim_bus::Signal + Clone>(lived: &Lived) -> Vec<S> {
     lived.heard::<S>().into_iter().map(|(_, signal)| signal).collect()
 }
 
-/// What became of the uses of a tool, or of all but speaking.
+/// The results of a tool, or of all tools except speaking.
 fn results(lived: &Lived, tool: Option<&str>) -> Vec<ToolResult> {
     let is_meant = |result: &ToolResult| match tool {
         Some(tool) => result.tool == tool,
@@ -160,7 +160,7 @@ fn told(act: &ToolResult) -> String {
     format!("{} {} → {end}", act.tool, act.params)
 }
 
-/// Which tools were used, for who misses one.
+/// The tools that were used, for an expectation that misses one.
 fn used(lived: &Lived) -> String {
     let refused = heard::<IntentRefused>(lived).into_iter().map(|refused| format!("{} (refused)", refused.tool));
     some(results(lived, None).into_iter().map(|act| act.tool).chain(refused))
@@ -174,7 +174,7 @@ fn list(answer: &Value) -> Vec<Value> {
     answer["results"].as_array().cloned().unwrap_or_default()
 }
 
-/// A link's event is a tool, with the kinds of its parameters.
+/// A link's event is a tool with the kinds of its parameters.
 fn is_of(tool: &str, event: &str) -> bool {
     event.strip_prefix(tool).is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
 }

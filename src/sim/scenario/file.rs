@@ -1,4 +1,4 @@
-//! What a scenario file may say, and where it is wrong.
+//! The format of a scenario file, and where a file is wrong.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 use crate::config::{Fault, Span};
 use crate::http::nearest;
 
-/// A scenario. Times are of the agent's own, virtual time.
+/// A scenario. Times are the agent's own, virtual time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     pub name: String,
     #[serde(default)]
     pub description: String,
-    /// Chance in every room comes from it.
+    /// The seed of all random numbers, in every room.
     #[serde(default)]
     pub seed: u64,
     #[serde(default)]
@@ -42,14 +42,14 @@ pub enum BodyKind {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Happening {
-    /// Since the beginning.
+    /// Since the beginning of the scenario.
     #[serde(default = "at_once")]
     pub at: Span,
     #[serde(default)]
     pub source: Source,
     /// Words.
     pub content: Option<String>,
-    /// How surely spoken words were recognised, 0 to 1.
+    /// Confidence of recognised words, 0 to 1.
     pub confidence: Option<Confidence>,
     #[serde(default)]
     pub detections: Vec<Detection>,
@@ -63,16 +63,16 @@ fn at_once() -> Span {
     Span::new(Duration::ZERO)
 }
 
-/// By which way words come.
+/// The way by which words come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The owner types them.
     #[default]
     Cli,
-    /// A microphone's recogniser heard them: they may stop, and can't command.
+    /// A microphone's recogniser heard them: they may stop the agent, but can't command it.
     Speech,
-    /// Somebody types them whom the agent doesn't know.
+    /// A person whom the agent doesn't know types them.
     Stranger,
 }
 
@@ -87,13 +87,13 @@ pub struct Pain {
     pub reason: String,
 }
 
-/// What it may take; beyond it the scenario ends, and has failed.
+/// The limits of a scenario; beyond them it ends and has failed.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
     /// Virtual time from the beginning to the end of all turns; at most ten years. Default 1 h.
     pub time: Span,
-    /// Actions, but what is only said. Default 1 000.
+    /// Actions, except mere speech. Default 1 000.
     pub actions: usize,
 }
 
@@ -106,58 +106,58 @@ impl Default for Budget {
     }
 }
 
-/// What is expected. Texts are looked for without regard to case.
+/// What is expected. Texts are compared without regard to case.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Expectation {
-    /// A tool did something, successfully; `contains` is in what it was called with or in what came of it.
+    /// A tool did something successfully; `contains` is in its call or in its result.
     ActionTaken { tool: String, contains: Option<String> },
-    /// Something wanted was refused; `reason` is in why.
+    /// Something wanted was refused; `reason` is part of the reason.
     ActionBlocked { tool: Option<String>, reason: Option<String> },
-    /// An episode that is recalled by these words has them, or `contains`, in it.
+    /// An episode that is recalled by these words contains them, or `contains`.
     MemoryFormed { about: String, contains: Option<String> },
     /// A concept of this name was made or reinforced.
     ConceptFormed { name: String },
-    /// It has learned what using a tool leads to: success, failure, or the kind of failure.
+    /// The agent has learned what using a tool leads to: success, failure, or the kind of failure.
     CausalLinkFormed { tool: String, outcome: Option<String> },
-    /// What it expects of a tool: positive, neutral or negative.
+    /// The outcome that the agent expects of a tool: positive, neutral or negative.
     PredictionValence {
         tool: String,
         #[serde(default)]
         params: Map<String, Value>,
         valence: String,
     },
-    /// A tool was used so often, whatever came of it. Without bounds: at least once.
+    /// A tool was used this often, whatever the result. Without bounds: at least once.
     ToolUsed { tool: String, min: Option<u64>, max: Option<u64> },
-    /// Of the uses of a tool, or of all, this share succeeded, 0 to 1.
+    /// This share of the uses of a tool, or of all tools, succeeded, 0 to 1.
     ToolSuccessRate { tool: Option<String>, at_least: f64 },
     /// Every turn ended within this virtual time after its words came.
     ResponseLatency { at_most: Span },
-    /// So many episodes are remembered at the end.
+    /// This many episodes are remembered at the end.
     MemoryCountRange { min: Option<u64>, max: Option<u64> },
-    /// So many actions were taken, but what was only said.
+    /// This many actions were taken, except mere speech.
     ActionCountRange { min: Option<u64>, max: Option<u64> },
-    /// Edges between episodes, for each ordered pair of them; a pair may have more than one.
+    /// Edges between episodes, per ordered pair of episodes; a pair may have more than one.
     GraphDensityAbove { density: f64 },
-    /// So many signals of pain were felt.
+    /// This many signals of pain were felt.
     PainSignalCount { min: Option<u64>, max: Option<u64> },
     /// Every turn ended, or it was stopped.
     PipelineContinued,
-    /// It was stopped, and from the word to the latch being set it took at most so long, in real time.
+    /// It was stopped, and the time from the word to the set latch was at most this, in real time.
     StoppedWithin { at_most: Span },
-    /// A reply has this in it.
+    /// A reply contains this.
     ReplyContains { text: String },
 }
 
-/// What the specification has and this program hasn't, with what serves meanwhile.
+/// Parts of the specification that aren't built, with what can be used instead.
 const NOT_BUILT: [(&str, &str); 2] = [
     ("scene", "scenes of entities aren't built yet: say what is seen with detections"),
-    ("hallucination_rate_below", "nothing here tells yet what is made up: take it out"),
+    ("hallucination_rate_below", "hallucinations aren't detected yet: remove it"),
 ];
 
 impl Scenario {
     /// # Errors
-    /// It can't be read, or is no scenario; where, and how it is mended.
+    /// The file can't be read, or is no scenario. The error names the place and the fix.
     pub fn read(path: &Path) -> Result<Self, Fault> {
         let file = path.display().to_string();
         let fault = |found: String, fix: &str| Fault::new(file.clone(), found, fix);
@@ -202,16 +202,16 @@ impl Scenario {
     }
 }
 
-/// The reader's words, without the place, which stands before them.
+/// The reader's message without the place, which is given before it.
 fn said(error: &str) -> String {
     let line = error.lines().find(|line| !line.trim().is_empty()).unwrap_or(error);
     let line = line.trim().trim_start_matches("error: ");
-    // What a programmer could do about it is no help to who wrote the file.
+    // Advice for programmers doesn't help the author of the file.
     let ends = [" at line ", ", set DuplicateKeyPolicy"].into_iter().filter_map(|end| line.find(end));
     line[..ends.min().unwrap_or(line.len())].to_owned()
 }
 
-/// Of what serde says, "unknown field `x`, expected one of a, b", what was given and what is known.
+/// The fix for serde's "unknown field `x`, expected one of a, b": from the given and the known names.
 fn fix(found: &str) -> String {
     let (head, known) = found.split_once("expected ").unwrap_or((found, ""));
     let given = head.split('`').nth(1).unwrap_or_default();

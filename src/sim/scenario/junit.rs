@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::Checked;
 
-/// A suite for each scenario, given by name with what was checked.
+/// A suite for each scenario, by name and with its checks.
 pub fn junit(scenarios: &[(String, Vec<Checked>)]) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for (name, checked) in scenarios {
@@ -24,7 +24,7 @@ pub fn junit(scenarios: &[(String, Vec<Checked>)]) -> String {
     xml
 }
 
-/// For an attribute; what XML can't hold is left out.
+/// Escapes text for an attribute; characters that XML can't hold are left out.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

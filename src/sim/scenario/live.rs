@@ -32,9 +32,9 @@ use maxim_actors::effectors::body::DriverKind;
 
 /// 2026-01-05T09:00:00Z, a Monday.
 const BEGINS: i64 = 1_767_603_600;
-/// After the last turn nothing may happen for this long of virtual time.
+/// After the last turn, nothing may happen for this long in virtual time.
 const SETTLED: Duration = Duration::from_secs(2);
-/// A question about the brain is answered within so many deadlines.
+/// A question about the brain is answered within this many deadlines.
 const DEADLINES: usize = 100;
 
 /// Everything that is said on the bus.
@@ -49,14 +49,14 @@ impl Tap for Witness {
     }
 }
 
-/// A turn that words began.
+/// A turn begun by words.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     pub turn: MessageId,
     pub at: Timestamp,
 }
 
-/// An agent that has lived through a scenario, and what is known of it.
+/// An agent after its scenario, and what is known of it.
 pub struct Lived {
     agent: Agent,
     /// It closes with its last handle.
@@ -68,16 +68,16 @@ pub struct Lived {
     /// Microseconds of real time from a stop to its latch.
     stopped: Arc<Mutex<Option<u64>>>,
     pub begun: Vec<Begun>,
-    /// What the budget doesn't allow, in words.
+    /// Which limit of the budget was exceeded, in words.
     pub over_budget: Option<String>,
-    /// Virtual time that it took.
+    /// Virtual time of the scenario.
     pub took: Duration,
 }
 
-/// Lives it, in this folder, which is empty.
+/// Runs the scenario in this folder, which is empty.
 ///
 /// # Errors
-/// The agent doesn't start, or stands still.
+/// The agent doesn't start, or no longer makes progress.
 pub fn live(scenario: &Scenario, folder: &Path) -> Result<Lived, Broken> {
     let workdir = folder.join("work");
     std::fs::create_dir_all(&workdir)?;
@@ -210,12 +210,12 @@ impl Lived {
         self.begun.iter().filter(|begun| self.ended(begun.turn).is_none()).count()
     }
 
-    /// Actions, but what was only said.
+    /// Actions, except mere speech.
     pub fn acts(&self) -> usize {
         self.heard::<ToolResult>().iter().filter(|(_, result)| result.tool != RESPOND).count()
     }
 
-    /// From a stop to its latch, in real time; nothing where it isn't stopped.
+    /// From a stop to its latch, in real time; `None` if it isn't stopped.
     pub fn stopped_in(&self) -> Option<Duration> {
         let micros = *self.stopped.lock();
         micros.filter(|_| self.latch.is_stopped()).map(Duration::from_micros)

@@ -1,5 +1,5 @@
-//! Scenario files: what happens to an agent over time, and what is expected of it. The agent is whole and lives in virtual
-//! time; its tools work in a folder of its own.
+//! Scenario files: what happens to an agent over time, and what is expected of it. The whole agent
+//! runs in virtual time; its tools work in a folder of their own.
 
 mod check;
 mod file;

@@ -201,8 +201,8 @@ fn what_is_forged_old_oversized_or_malformed_has_no_effect_and_says_why() {
         ("twilio", (Vec::new(), "Body=stop".into()), 403, "X-Twilio-Signature"),
         ("discord", (Vec::new(), "{}".into()), 403, "X-Signature"),
         ("slack", (world.slack(now(), "U1", "1.3", "x").0, big), 413, "larger"),
-        ("mqtt", (Vec::new(), "stop".into()), 404, "nobody has to call"),
-        ("email", (Vec::new(), "stop".into()), 404, "takes nothing in here"),
+        ("mqtt", (Vec::new(), "stop".into()), 404, "it needs no posts"),
+        ("email", (Vec::new(), "stop".into()), 404, "accepts no posts here"),
         ("matrix", (Vec::new(), "stop".into()), 404, "slack, twilio and discord"),
     ];
     for (name, signed, status, words) in &cases {

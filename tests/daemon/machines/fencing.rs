@@ -42,7 +42,7 @@ fn an_owner_that_was_paused_and_wakes_up_writes_nothing_and_does_nothing() {
     let answers = asks.map(|ask| ask.join().expect("answered or cut off"));
     let (exit, heard) = first.ended_saying();
     assert_eq!(exit, 75, "{heard}");
-    assert!(heard.contains("this machine doesn't live the agent any more"), "{heard}");
+    assert!(heard.contains("this machine doesn't run the agent any more"), "{heard}");
     for file in ["paused.txt", "paused-too.txt"] {
         assert!(!one.place.work().join(file).exists(), "{file}: {answers:?}");
     }

@@ -58,7 +58,7 @@ fn a_damaged_machine_is_filled_anew_and_loses_nothing() {
     let engine = engine.filter(|path| path.join("db").is_file()).max().expect("a database").join("db");
     fs::OpenOptions::new().write(true).open(&engine).and_then(|file| file.set_len(20_000)).expect("cut");
     let daemon = one.start();
-    assert!(daemon.heard().contains("filled anew"), "{}", daemon.heard());
+    assert!(daemon.heard().contains("filled again"), "{}", daemon.heard());
     assert!(acknowledged.iter().all(|text| recalls(&daemon, text)), "{}", daemon.heard());
 }
 
@@ -90,10 +90,7 @@ fn what_cannot_be_joined_is_refused_with_the_fix_and_left_as_it_was() {
     stranger.say("remember that tea is at five");
     assert_eq!(stranger.end(), 0);
     let (exit, said) = two.refused(&[]);
-    assert!(
-        exit == 1 && said.contains("it was lived alone") && said.contains("move that folder away"),
-        "{exit} {said}"
-    );
+    assert!(exit == 1 && said.contains("it was used alone") && said.contains("move that folder away"), "{exit} {said}");
     assert!(!said.contains("high-tide"), "{said}");
     let stranger = two.place.start();
     let answer = stranger.say("when is tea?");
@@ -114,7 +111,7 @@ fn what_cannot_be_joined_is_refused_with_the_fix_and_left_as_it_was() {
     assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("four")), "{answer}");
     drop(daemon);
     let (exit, said) = one.refused(&[]);
-    assert!(exit == 1 && said.contains("it was lived alone"), "{exit} {said}");
+    assert!(exit == 1 && said.contains("it was used alone"), "{exit} {said}");
 
     server.kill();
     let (exit, said) = Machine::of(&server).refused(&[]);
@@ -131,7 +128,7 @@ fn a_folder_that_was_copied_is_another_machine_and_waits() {
     assert!(copied.expect("runs").success());
     let said = two.hears("standing by", || {
         let (exit, _, told) = two.cli(&["status"]);
-        assert!(exit == 75 && told.contains("this machine stands by"), "{exit} {told}");
+        assert!(exit == 75 && told.contains("this machine is on standby"), "{exit} {told}");
     });
     assert!(said.contains("takes over"), "{said}");
     let answer = first.say("when is tea?");

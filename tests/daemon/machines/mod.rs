@@ -38,7 +38,7 @@ impl Machine {
         command.env("MAXIM__NATS__USERNAME", server::USER).env("MAXIM__NATS__PASSWORD", server::PASSWORD);
     }
 
-    /// Ready, so it lives the agent.
+    /// Ready, so it runs the agent.
     fn start(&self) -> Daemon {
         self.start_with(&[])
     }

@@ -20,7 +20,7 @@ fn whatever_was_acknowledged_is_there_on_the_next_machine_over_and_over() {
         living.kill();
         living = waiting.join().expect("it takes over");
         let heard = living.heard();
-        assert!(heard.contains("standing by") && heard.contains("lives the agent maxim now"), "{heard}");
+        assert!(heard.contains("standing by") && heard.contains("runs the agent maxim now"), "{heard}");
         let now = machines(&living)["token"].as_u64().expect("a token");
         assert!(now > token, "each owner's token is larger");
         token = now;

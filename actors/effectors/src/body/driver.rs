@@ -1,4 +1,4 @@
-//! What a body must be able to do for the motor.
+//! What the motor needs of a body.
 
 use std::time::Duration;
 
@@ -7,39 +7,39 @@ use serde::Serialize;
 
 use super::joint::{JOINTS, Limits, Pose};
 
-/// What a body tells of itself.
+/// What a body reports of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sensed {
     pub pose: Pose,
-    /// When it was so, on the motor's clock.
+    /// The time of the report, on the motor's clock.
     pub at: Duration,
-    /// How hard each joint works, 0 to 1 of what it can; none where the body doesn't tell.
+    /// The load of each joint, as a share of its maximum, 0 to 1; `None` if the body doesn't report it.
     pub load: Option<[f64; JOINTS]>,
 }
 
-/// What is wrong with a body.
+/// A fault of a body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
 pub enum Fault {
-    /// It was never reached.
+    /// The body was never reached.
     #[error("the body is not reached yet: {0}")]
     Connecting(String),
-    /// It was there, and is gone: a stop.
+    /// The body was there, and is gone: this is a stop.
     #[error("the body is lost: {0}")]
     Lost(String),
-    /// It holds no torque.
-    #[error("the body's motors are off ({0}); switch them on before it is to move")]
+    /// The body has no torque.
+    #[error("the body's motors are off ({0}); switch them on to let it move")]
     MotorsOff(String),
-    /// Somebody else moves it.
-    #[error("the body didn't take a target: {0}")]
+    /// The body refused a target, for example because another program moves it.
+    #[error("the body refused a target: {0}")]
     Ignored(String),
-    /// What moves it broke: a stop.
-    #[error("the motor broke: {0}")]
+    /// The motor code itself failed: this is a stop.
+    #[error("the motor failed: {0}")]
     Broken(String),
 }
 
 impl Fault {
-    /// Nobody knows what the body does now.
+    /// True if nobody knows what the body does now.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Broken(_))
     }
@@ -49,25 +49,26 @@ impl Fault {
 ///
 /// `now` is the motor's clock: monotonic, from the start of the motor.
 pub trait Driver: Send {
-    /// How far and how fast it may be sent.
+    /// How far and how fast the body may move.
     fn limits(&self) -> Limits;
 
-    /// How long it may go on moving after a target was sent, in its own loop: no target is sent in the last so much of a lease,
-    /// so that the body stands still when the lease is over.
+    /// How long its own loop may go on moving it after a target. In this last part of a lease no target is sent, so
+    /// that the body stands still when the lease ends.
     fn lag(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Where it is.
+    /// Reads where the body is.
     fn sense(&mut self, now: Duration) -> Result<Sensed, Fault>;
 
-    /// Be there next. A small step: a target is held for the length of the lease at most, then the body stands still.
+    /// The next pose, a small step away. The body holds a target at most for the length of the lease, then it stands
+    /// still.
     fn target(&mut self, pose: &Pose, now: Duration, permit: &Permit<'_>) -> Result<(), Fault>;
 
-    /// Stand still now, where it is.
+    /// The body must stand still now, where it is.
     fn freeze(&mut self, now: Duration);
 
-    /// Let it go: nothing more comes. It stands still.
+    /// Releases the body: no more targets come, and it stands still.
     fn release(&mut self, now: Duration) {
         self.freeze(now);
     }

@@ -1,4 +1,4 @@
-//! Tools that look at something that is seen: once, or for a while.
+//! Tools that look at something visible: once, or for a while.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use super::{Body, Hand};
 use maxim_tools::robot::{FOCUS_INTERESTS, NOVELTY_TRACK, TRACK_TARGET};
 use maxim_tools::{ErrorKind, SideEffectKind, ToolFailure, ToolOutcome};
 
-/// What is so near to the middle is looked at.
+/// A thing this close to the middle counts as looked at.
 const CENTRED: f64 = 1.5;
-/// What isn't seen for so long is lost.
+/// A thing that is not seen for this long is lost.
 const LOST: Duration = Duration::from_secs(2);
-/// How often it is asked whether a stop came, while no picture comes.
+/// How often a stop is checked for while no picture comes.
 const LOOK: Duration = Duration::from_millis(50);
 
-const NO_EYES: &str = "no sense tells where anything is; send what is seen with its box to POST /v1/observations";
+const NO_EYES: &str = "no sense reports where things are; send what is seen with its box to POST /v1/observations";
 
 /// How far the head has to turn and nod, in degrees: left and down.
 fn away(seen: &Seen, view: [f64; 2]) -> [f64; 2] {
@@ -35,7 +35,7 @@ fn is_centred(away: [f64; 2]) -> bool {
 }
 
 impl Body {
-    /// What a tool that looks at something was called for; none for other tools.
+    /// The result of a tool that looks at something; `None` for other tools.
     pub(super) fn gaze(&self, tool: &str, params: &Json, action: Option<MessageId>) -> Option<ToolOutcome> {
         let sight = &self.0.sight;
         let target = match tool {
@@ -60,8 +60,8 @@ impl Body {
         Some(self.look_at(target, Duration::try_from_secs_f64(lasts).unwrap_or_default(), tool, action))
     }
 
-    /// Turns the head until the target is in the middle, and keeps it there. In virtual time nothing moves meanwhile, so
-    /// one look is all.
+    /// Turns the head until the target is in the middle, and keeps it there. In virtual time nothing moves meanwhile,
+    /// so it looks once.
     fn look_at(&self, mut target: Seen, lasts: Duration, tool: &str, action: Option<MessageId>) -> ToolOutcome {
         let is_live = matches!(&*self.0.hand.lock(), Hand::Live);
         let (watch, stops, name) = (Stopwatch::start(), self.0.shared.stops(), target.name.clone());
@@ -85,7 +85,7 @@ impl Body {
             if !is_live {
                 break;
             }
-            // Pictures that were taken before the head stood still tell of where it was.
+            // Pictures from before the head stood still show it in its earlier place.
             let Some(next) = self.next_picture(&name, lasts, &watch, &mut seen_at, stops) else { break };
             target = next;
         }
@@ -114,8 +114,8 @@ impl Body {
         }
     }
 
-    /// The target in a picture that is newer than the head's last movement; none when the time is over, it is lost, or a
-    /// stop came.
+    /// The target in a picture that is newer than the head's last movement. `None` if the time is over, the target is
+    /// lost, or a stop came.
     fn next_picture(
         &self,
         name: &str,

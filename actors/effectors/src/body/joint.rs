@@ -1,5 +1,6 @@
-//! Joints, poses and their limits. Inside the body lengths are metres and angles radians; people are told millimetres and
-//! degrees. Axes as in robotics (REP 103): x forward, y left, z up; a positive yaw turns left, a positive pitch looks down.
+//! Joints, poses and their limits. Inside the body lengths are metres and angles radians; people see millimetres and
+//! degrees. Axes as in robotics (REP 103): x forward, y left, z up; a positive yaw turns left, a positive pitch looks
+//! down.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -38,7 +39,7 @@ impl Joint {
         Self::RightAntenna,
     ];
 
-    /// As in parameters and sensors.
+    /// Its name in parameters and sensors.
     pub const fn name(self) -> &'static str {
         match self {
             Self::X => "x",
@@ -66,7 +67,7 @@ impl Joint {
         matches!(self, Self::X | Self::Y | Self::Z)
     }
 
-    /// What people count it in.
+    /// The unit for people.
     pub const fn unit(self) -> &'static str {
         if self.is_length() { "mm" } else { "degrees" }
     }
@@ -81,8 +82,8 @@ impl Joint {
         if self.is_length() { shown * 1e-3 } else { shown.to_radians() }
     }
 
-    /// How far from its target it may rest without that being a movement error: 3 mm, or 0.03 rad, which is beyond what
-    /// the maker's daemon was seen to be off.
+    /// How far from its target a joint may stop without a movement error: 3 mm, or 0.03 rad. Both are more than the
+    /// deviation that was measured with the maker's daemon.
     pub const fn tolerance(self) -> f64 {
         if self.is_length() { 3e-3 } else { 0.03 }
     }
@@ -107,7 +108,7 @@ impl IndexMut<Joint> for Pose {
 }
 
 impl Pose {
-    /// Each joint from what it is.
+    /// Sets each joint by its name.
     pub fn from_fn(value: impl Fn(Joint) -> f64) -> Self {
         Self(Joint::ALL.map(value))
     }
@@ -121,13 +122,13 @@ impl Pose {
         Joint::ALL.iter().map(|joint| (joint.name().to_owned(), joint.shown(self[*joint]))).collect()
     }
 
-    /// As people are told: millimetres and degrees, to a tenth.
+    /// For people: millimetres and degrees, to a tenth.
     pub fn shown(&self) -> Json {
         let rounded = |joint: &Joint| (joint.name().to_owned(), json!(tenth(joint.shown(self[*joint]))));
         Json::Object(Joint::ALL.iter().map(rounded).collect())
     }
 
-    /// The joint that is furthest from where it should be, beyond its tolerance.
+    /// The joint that is farthest from its goal, beyond its tolerance.
     pub fn missed(&self, goal: &Self) -> Option<Joint> {
         let off = |joint: Joint| (self[joint] - goal[joint]).abs() / joint.tolerance();
         let worst = Joint::ALL.into_iter().max_by(|a, b| off(*a).total_cmp(&off(*b)))?;
@@ -145,7 +146,7 @@ pub fn tenth(value: f64) -> f64 {
 pub struct Range {
     pub low: f64,
     pub high: f64,
-    /// A second.
+    /// Per second.
     pub speed: f64,
 }
 
@@ -157,7 +158,7 @@ pub struct Limits {
     twist: f64,
 }
 
-/// A joint that was asked for more than it can.
+/// A joint that was asked to go beyond its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clamped {
     pub joint: Joint,
@@ -166,7 +167,7 @@ pub struct Clamped {
 }
 
 impl Clamped {
-    /// As people are told.
+    /// In words for people.
     pub fn told(&self) -> String {
         let (joint, unit) = (self.joint, self.joint.unit());
         let shown = |value| tenth(joint.shown(value));
@@ -175,9 +176,9 @@ impl Clamped {
 }
 
 impl Limits {
-    /// Of a Reachy Mini. The angles are those of its maker's documentation (head ±40° in roll and pitch, ±180° in yaw, at
-    /// most 65° against the trunk, trunk ±160°); lengths are inside what its inverse kinematics was seen to solve, and
-    /// speeds below what its motors reach.
+    /// Of a Reachy Mini. The angles are those of its maker's documentation (head ±40° in roll and pitch, ±180° in yaw,
+    /// at most 65° against the trunk, trunk ±160°). Lengths are inside the range that its inverse kinematics solved in
+    /// tests, and speeds below those that its motors reach.
     pub fn reachy_mini() -> Self {
         let degrees = |low: f64, high: f64, speed: f64| Range {
             low: low.to_radians(),
@@ -206,7 +207,7 @@ impl Limits {
         self.ranges[joint as usize]
     }
 
-    /// The nearest pose that the body can take, and what was cut off.
+    /// The nearest pose that the body can take, and which joints were limited.
     pub fn clamp(&self, asked: &Pose) -> (Pose, Vec<Clamped>) {
         let mut given = Pose::from_fn(|joint| {
             let range = self.of(joint);

@@ -1,6 +1,6 @@
-//! Who stands by a movement: renews the body's lease while the brain means it, and tells the brain what it felt like.
+//! Attends a movement: renews the body's lease while the brain still wants the movement, and reports how it went.
 //!
-//! It runs on a thread of its own, which isn't the motor's: where the brain hangs, panics or is gone, nobody renews.
+//! It has its own thread, which isn't the motor's: if the brain hangs, panics or is gone, nobody renews the lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,13 @@ use super::{Body, DriverPlan, Hand};
 use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use maxim_tools::robot;
 
-/// Renewals in the length of a lease: the loss of a few is borne, also where half of it is for the body to come to rest.
+/// Renewals in the length of a lease. The loss of a few is tolerated, even if half of the lease is for the body to come
+/// to rest.
 const RENEWALS: u32 = 10;
 /// Longer than any movement and its wait.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Stands by movements.
+/// Attends movements.
 pub struct BodyKeeper {
     body: Body,
 }
@@ -37,7 +38,7 @@ impl BodyKeeper {
 }
 
 impl BodyKeeper {
-    /// The room as a value, for the parts list. A body's lease is renewed on a thread that waits for nobody else.
+    /// The room as a value, for the parts list. A body's lease is renewed on a thread that waits for nothing else.
     pub fn room(body: Body) -> Room {
         let placement = if body.plan().driver == DriverPlan::None { Placement::Pool } else { Placement::Own };
         Room::acting(placement, Box::new(move || Self::new(body.clone())))
@@ -78,7 +79,7 @@ impl Performs<ExecutionStarted> for BodyKeeper {
     }
 
     fn abandoned(_started: &ExecutionStarted, _why: &str, _operation: &Operation<Self>) {
-        // Nobody renews any more, so the movement ends with its lease, and its end is told by who ordered it.
+        // Nobody renews any more, so the movement ends with its lease. The room that ordered it reports the end.
     }
 }
 
@@ -92,14 +93,14 @@ impl Performs<ToolResult> for BodyKeeper {
     }
 }
 
-/// The eyes see: whoever looks at something needs to know where it is now.
+/// The eyes see: a tool that looks at something needs its present position.
 impl Performs<Observed> for BodyKeeper {
     async fn perform(self: Arc<Self>, observed: Observed, operation: Operation<Self>) {
         self.body.0.sight.see(&observed, &operation.hands.frame.clock);
     }
 
     fn abandoned(_observed: &Observed, _why: &str, _operation: &Operation<Self>) {
-        // The next picture comes at once.
+        // The next picture comes soon.
     }
 }
 
@@ -113,7 +114,7 @@ impl Performs<SceneNoticed> for BodyKeeper {
     }
 }
 
-/// The action is over: what its movements felt like is told in its turn.
+/// The action is over: its movements are reported in its turn.
 fn tell(body: &Body, result: &ToolResult, operation: &Operation<BodyKeeper>) {
     body.0.shared.end(result.action);
     for report in body.0.shared.take_reports(result.action) {

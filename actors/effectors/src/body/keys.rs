@@ -40,7 +40,7 @@ section! {
 
 impl From<&BodyKeys> for BodyPlan {
     fn from(keys: &BodyKeys) -> Self {
-        // How far the joints may turn is watched by others.
+        // Other code watches how far the joints may turn.
         let BodyKeys { driver, url, lease, speed, degrees_per_hour: _, degrees_per_day: _, view_width, view_height } =
             keys;
         let driver = match driver {

@@ -1,4 +1,4 @@
-//! The lease: who moves the body must say again and again that it still means to.
+//! The lease: the brain must confirm again and again that it still wants the movement.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// One that has run out.
+    /// A lease that has run out.
     pub fn new(length: Duration) -> Self {
         Self { length, renewed: AtomicU64::new(0) }
     }
@@ -23,11 +23,11 @@ impl Lease {
     }
 
     pub fn renew(&self) {
-        // Never zero, which is "never".
+        // Never zero, which means "never".
         self.renewed.store(monotonic_micros().max(1), Ordering::SeqCst);
     }
 
-    /// Whether it holds for so long from now on.
+    /// Whether it lasts this long from now on.
     pub fn holds_for(&self, time: Duration) -> bool {
         match self.renewed.load(Ordering::SeqCst) {
             0 => false,

@@ -1,4 +1,4 @@
-//! Robot tools on this body: what a call means in joints, and how its end is told.
+//! Robot tools on this body: a call in joints, and the report of its end.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl Limbs for Body {
         if outcome.success {
             return outcome;
         }
-        // What failed halfway has left the body elsewhere, which can be taken back; what never began hasn't.
+        // A movement that failed halfway has moved the body, which can be undone; a movement that never began hasn't.
         let (before, now) = (before.map(|pose| pose.shown()), self.pose().map(|pose| pose.shown()));
         if before == now {
             return outcome;
@@ -35,7 +35,7 @@ impl Limbs for Body {
 
     fn back_to(&self, place: &Json, action: Option<MessageId>) -> ToolOutcome {
         let Ok(pose) = serde_json::from_value::<Pose>(place.clone()) else {
-            let why = "where the body was can't be read any more; move it yourself";
+            let why = "the former pose can't be read any more; move the body yourself";
             return ToolOutcome::failed(ToolFailure::new(ErrorKind::Failed, why));
         };
         let back = self.place().map(|place| Reversal::MoveBack { place });
@@ -62,7 +62,7 @@ impl Body {
     }
 }
 
-/// What a call of `move` wants, and which movement that is.
+/// The goal of a `move` call, and the kind of movement.
 fn goal(params: &Json) -> Result<(Goal, &'static str), ToolFailure> {
     let mut goal = Goal::default();
     let mut is_named = false;

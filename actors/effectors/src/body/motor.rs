@@ -1,6 +1,6 @@
-//! The motor: streams small targets to a body, and asks the latch and the lease before each.
+//! The motor: streams small targets to a body, and checks the latch and the lease before each.
 //!
-//! It never sends a long way at once, so that whatever becomes of the brain the body is at most one small step further.
+//! It never sends a long way at once. So whatever happens to the brain, the body moves at most one small step further.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use super::shared::Shared;
 use super::strain::{Strain, StrainWatch};
 use super::way::Way;
 
-/// Time between two targets: 50 a second, as the maker's own programs stream.
+/// Time between two targets: 50 a second, like the maker's own programs.
 pub const TICK: Duration = Duration::from_millis(20);
 /// How long a body may take to come to rest at its goal.
 const SETTLES: Duration = Duration::from_millis(600);
 
-/// Time as the motor sees it.
+/// Time for the motor.
 pub(super) enum Pace {
-    /// It passes by itself.
+    /// Real time.
     Live(Stopwatch),
-    /// In a simulation a movement takes none of the agent's time: it is lived through ahead of the clock.
+    /// In a simulation a movement takes none of the agent's time: it is computed ahead of the clock.
     Virtual { clock: SharedClock, since: jiff::Timestamp, ahead: Duration },
 }
 
@@ -41,7 +41,7 @@ impl Pace {
         }
     }
 
-    /// The time of the agent's clock until which was lived through ahead of it; none where time passes by itself.
+    /// The end of the time that was computed ahead of the agent's clock; `None` in real time.
     fn end(&self) -> Option<jiff::Timestamp> {
         match self {
             Self::Live(_) => None,
@@ -92,7 +92,7 @@ impl Motor {
         Self { driver, shared, latch, pace, limits, watch, strains: Vec::new(), way: Way::default(), was_up: false }
     }
 
-    /// Looks at the body. A loss that is new is told as a stop.
+    /// Reads the body. A new loss is reported as a stop.
     pub fn look(&mut self) -> Result<Sensed, Fault> {
         let now = self.pace.now();
         let sensed = self.driver.sense(now);
@@ -116,12 +116,12 @@ impl Motor {
         }
     }
 
-    /// True once the body has told of itself.
+    /// True once the body has reported.
     pub fn was_up(&self) -> bool {
         self.was_up
     }
 
-    /// What broke in here is a stop.
+    /// A failure of this code is a stop.
     pub fn broke(&mut self, why: String) {
         self.fault(&Fault::Broken(why));
     }
@@ -131,7 +131,7 @@ impl Motor {
         self.shared.frozen();
     }
 
-    /// Does a movement to its end.
+    /// Carries out a movement to its end.
     pub fn perform(&mut self, order: &Order) -> Result<Moved, MoveFailure> {
         self.latch.permit(EffectKind::Motion).map_err(|stopped| MoveFailure::Stopped(stopped.to_string()))?;
         let before = self.look().map_err(MoveFailure::Fault)?;
@@ -161,7 +161,7 @@ impl Motor {
             let reason = failure.to_string();
             self.strains.push(Strain { kind: PainKind::MovementError, joint: *joint, reason });
         }
-        // A stop says nothing about the movement.
+        // A stopped movement says nothing about the movement itself.
         self.shared.report(order, &path, after, self.way.take(), std::mem::take(&mut self.strains));
         if let Err(MoveFailure::Fault(fault)) = &ended {
             self.fault(&fault.clone());
@@ -170,7 +170,8 @@ impl Motor {
         Ok(Moved { before: before.pose, reached, took, path })
     }
 
-    /// The path's own time advances a tick with each target, so a late thread makes a slower movement and never a jump.
+    /// The path's own time advances one tick with each target, so a late thread makes a slower movement and never a
+    /// jump.
     fn follow(&mut self, path: &Path) -> Result<(), MoveFailure> {
         let mut along = Duration::ZERO;
         let mut due = self.pace.now();
@@ -184,11 +185,11 @@ impl Motor {
     }
 
     fn step(&mut self, pose: &Pose, due: Duration) -> Result<(), MoveFailure> {
-        // Read before the latch: nothing that takes time comes between the permit and the target.
+        // Read before the latch: nothing slow may come between the permit and the target.
         self.look().map_err(MoveFailure::Fault)?;
         let now = self.pace.now();
         let (length, away) = (self.shared.lease.length(), now.saturating_sub(due));
-        // Half of a very short lease is for sending all the same.
+        // Half of a very short lease is for sending in any case.
         let lag = self.driver.lag().min(length / 2);
         if away > length || !self.shared.lease.holds_for(lag) {
             return Err(MoveFailure::LeaseLost(length));
@@ -203,7 +204,7 @@ impl Motor {
         Ok(())
     }
 
-    /// Holds the goal until the body is there: that a movement was accepted doesn't mean that it happened.
+    /// Holds the goal until the body is there: an accepted movement need not have happened.
     fn settle(&mut self, path: &Path) -> Result<Sensed, MoveFailure> {
         let until = self.pace.now() + SETTLES;
         loop {
@@ -223,7 +224,7 @@ impl Motor {
     }
 }
 
-/// How far off a joint is, as people are told.
+/// How far off a joint is, in words for people.
 pub(super) fn missed(joint: Joint, asked: f64, reached: f64) -> String {
     let (unit, shown) = (joint.unit(), |value| tenth(joint.shown(value)));
     format!("{} is at {} {unit} instead of {} {unit}", joint.name(), shown(reached), shown(asked))

@@ -1,4 +1,4 @@
-//! What the motor is asked for, and what comes of it.
+//! Orders to the motor, and their results.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::joint::{Joint, Pose};
 use super::motor::missed;
 use super::path::Path;
 
-/// Where one joint shall be, in metres or radians.
+/// The goal of one joint, in metres or radians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aim {
     At(f64),
-    /// From where it is.
+    /// Relative to the present place.
     By(f64),
 }
 
-/// Where the joints that are named shall be; the others stay.
+/// The goals of the named joints; the others stay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Goal(Vec<(Joint, Aim)>);
 
@@ -27,12 +27,12 @@ impl Goal {
         self.0.push((joint, aim));
     }
 
-    /// All joints there.
+    /// All joints at this pose.
     pub fn pose(pose: &Pose) -> Self {
         Self(Joint::ALL.iter().map(|joint| (*joint, Aim::At(pose[*joint]))).collect())
     }
 
-    /// As a pose, from the present one.
+    /// The goal as a pose, from the present one.
     pub fn from(&self, present: &Pose) -> Pose {
         let mut goal = *present;
         for (joint, aim) in &self.0 {
@@ -49,11 +49,11 @@ impl Goal {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     pub goal: Goal,
-    /// How long it shall take; none is as fast as is comfortable.
+    /// How long it should take; `None`: as fast as is comfortable.
     pub lasts: Option<Duration>,
-    /// The execution that it belongs to.
+    /// The execution to which it belongs.
     pub action: Option<MessageId>,
-    /// E.g. `look`; what forward models tell apart.
+    /// E.g. `look`; forward models distinguish movements by it.
     pub movement: String,
     pub params: Json,
 }
@@ -67,12 +67,12 @@ pub struct Moved {
     pub path: Path,
 }
 
-/// Why a movement didn't happen, or not to its end.
+/// Why a movement didn't happen, or didn't reach its end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MoveFailure {
     #[error("{0}")]
     Stopped(String),
-    #[error("the movement was broken off: the brain did not renew the body's lease for {0:?}")]
+    #[error("the movement was ended: the brain did not renew the body's lease for {0:?}")]
     LeaseLost(Duration),
     #[error("{0}")]
     Fault(Fault),

@@ -1,6 +1,6 @@
-//! A simulated body: joints that follow their targets as fast as they can, sensors without noise, and faults on demand.
+//! A simulated body: joints that follow their targets as fast as they can, noiseless sensors, and faults on demand.
 //!
-//! It holds still by itself: a target holds for the length of the lease, as on a body whose own controller guards it.
+//! It stops by itself: a target holds for the length of the lease, as on a body with its own controller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 use super::driver::{Driver, Fault, Sensed};
 use super::joint::{JOINTS, Joint, Limits, Pose};
 
-/// Simulated motors are faster than they are asked to be, so that they keep up with a moving target.
+/// Simulated motors are faster than demanded, so that they keep up with a moving target.
 const HEADROOM: f64 = 1.25;
 
 type Hook = Box<dyn FnMut(u64) + Send>;
 
-/// A body that is there without a brain, too: clones are the same body.
+/// A body that also exists without a brain. Clones are the same body.
 #[derive(Clone)]
 pub struct SimBody(Arc<Mutex<State>>);
 
@@ -62,28 +62,28 @@ impl SimBody {
         })))
     }
 
-    /// Where it was when somebody last dealt with it.
+    /// Its pose at the last access.
     pub fn pose(&self) -> Pose {
         self.0.lock().pose
     }
 
-    /// Where it will be at this time of the motor's clock, if nobody deals with it before.
+    /// Its pose at this time of the motor's clock, without further targets.
     pub fn pose_at(&self, now: Duration) -> Pose {
         self.0.lock().pose_at(now)
     }
 
-    /// How many targets it accepted, and when the last one came, on the motor's clock.
+    /// The number of accepted targets, and when the last one came, on the motor's clock.
     pub fn accepted(&self) -> (u64, Option<Duration>) {
         let state = self.0.lock();
         (state.targets, state.last_target)
     }
 
-    /// Breaks it, or with none mends it.
+    /// Sets a fault; `None` repairs the body.
     pub fn break_down(&self, fault: Option<Fault>) {
         self.0.lock().fault = fault;
     }
 
-    /// This joint takes targets and doesn't move.
+    /// This joint accepts targets and doesn't move.
     pub fn jam(&self, joint: Joint, jammed: bool) {
         let mut state = self.0.lock();
         if jammed {
@@ -93,7 +93,7 @@ impl SimBody {
         };
     }
 
-    /// This joint works so hard, 0 to 1.
+    /// Sets the load of this joint, 0 to 1.
     pub fn load(&self, joint: Joint, load: f64) {
         self.0.lock().loads.insert(joint, load);
     }
@@ -116,7 +116,7 @@ impl State {
         self.now = self.now.max(now);
     }
 
-    /// Where it will be; the target holds as long as the lease.
+    /// Its pose at a time; the target holds as long as the lease.
     fn pose_at(&self, now: Duration) -> Pose {
         let passed = now.min(self.until).saturating_sub(self.now).as_secs_f64();
         let Some(target) = self.target else { return self.pose };
@@ -157,7 +157,7 @@ impl Driver for SimBody {
             state.last_target = Some(now);
             (state.targets, state.hook.take())
         };
-        // Outside of the lock: it may look at the body.
+        // Outside the lock: it may read the body.
         if let Some(hook) = &mut hook {
             hook(number);
         }

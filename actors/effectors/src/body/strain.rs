@@ -1,4 +1,4 @@
-//! What a movement does to the body that makes it: too fast, back and forth, against a load.
+//! What strains the body in a movement: speed, oscillation, load.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -8,16 +8,16 @@ use maxim_bus::signals::percept::PainKind;
 use super::driver::Sensed;
 use super::joint::{JOINTS, Joint, Limits, tenth};
 
-/// Measured speed over the limit's from which it is too fast; below lie the jitter of clocks and sensors.
+/// A measured speed above this multiple of the limit is too fast; below are the errors of clocks and sensors.
 const OVER_SPEED: f64 = 1.5;
-/// Looks in a row that must be too fast: one is a sensor's slip.
+/// Consecutive readings that must be too fast: a single one is a sensor error.
 const FAST_LOOKS: u32 = 2;
-/// Turns back within [`THRASHING_WITHIN`] from which a joint goes back and forth without getting anywhere.
+/// This many turns within [`THRASHING_WITHIN`] mean that a joint moves back and forth without progress.
 const THRASHING_TURNS: usize = 4;
 const THRASHING_WITHIN: Duration = Duration::from_secs(3);
-/// Tolerances of a joint by which it must come back for a turn.
+/// A joint must come back by this many tolerances to count as turned.
 const TURN: f64 = 2.0;
-/// Share of what a joint can from which it works hard, and for how long that is borne.
+/// Share of a joint's maximum load at which it works hard, and how long that is tolerated.
 const HARD: f64 = 0.8;
 const BORNE: Duration = Duration::from_secs(1);
 
@@ -29,7 +29,7 @@ pub struct Strain {
     pub reason: String,
 }
 
-/// Looks at one body over time.
+/// Watches one body over time.
 pub struct StrainWatch {
     limits: Limits,
     last: Option<Sensed>,
@@ -41,7 +41,7 @@ pub struct StrainWatch {
 struct Watched {
     fast: u32,
     hard_since: Option<Duration>,
-    /// Which way it went last, and the furthest that it got there.
+    /// Its last direction, and the farthest place in it.
     way: f64,
     furthest: f64,
     turns: VecDeque<Duration>,
@@ -53,13 +53,13 @@ impl StrainWatch {
         Self { limits, last: None, joints, told: BTreeSet::new() }
     }
 
-    /// A movement begins: what strained the one before may be told again.
+    /// A movement begins: strains of the previous one may be reported again.
     pub fn begin(&mut self) {
         self.told.clear();
         self.joints.iter_mut().for_each(|watched| watched.hard_since = None);
     }
 
-    /// Looks once; each kind of strain of a joint is told once a movement.
+    /// Looks once; each kind of strain of a joint is reported once per movement.
     pub fn see(&mut self, now: &Sensed) -> Vec<Strain> {
         let Some(last) = self.last.replace(*now) else {
             Joint::ALL.into_iter().for_each(|joint| self.joints[joint as usize].furthest = now.pose[joint]);
@@ -167,7 +167,7 @@ mod tests {
         let swing = |amplitude: f64| (0..140_u32).map(move |n| amplitude * (f64::from(n) / 6.0).sin());
         assert!(told(swing(0.1), 0.0).contains(&PainKind::Thrashing));
         assert_eq!(told(swing(0.02), 0.0), []);
-        // There and back again is a movement and its return.
+        // There and back is a movement and its return.
         assert_eq!(told((0..80_i32).map(|n| f64::from(40 - (n - 40).abs()) * 0.01), 0.0), []);
     }
 

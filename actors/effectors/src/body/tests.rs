@@ -16,7 +16,7 @@ use super::*;
 use maxim_tools::robot::{Limbs, MOVE};
 use maxim_tools::{ErrorKind, ToolOutcome};
 
-/// Generous: machines are shared. A test that waits so long has failed.
+/// Generous, because machines are shared. A test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Bench {
@@ -170,7 +170,7 @@ fn it_moves_back_and_back_again() {
     assert!((bench.yaw() - 30.0).abs() < 3.0);
 }
 
-/// A driver whose feeder can hang or panic; the simulated body is on its far side.
+/// A driver whose feeder can hang or panic, before the simulated body.
 struct Frail {
     sim: SimBody,
     hangs: Arc<AtomicBool>,
@@ -197,10 +197,10 @@ impl Driver for Frail {
     }
 }
 
-/// Longer than what a busy machine takes a thread away for.
+/// Longer than a busy machine keeps a thread from running.
 const LEASE: Duration = Duration::from_millis(500);
 
-/// A motor on its thread, with somebody who renews its lease until it is dropped.
+/// A motor on its thread, and a helper that renews its lease until it is dropped.
 struct Live {
     body: Body,
     sim: SimBody,
@@ -232,7 +232,7 @@ impl Live {
         Self { body, sim, latch, hangs, panics, renews, lost, _motor: motor.expect("a thread") }
     }
 
-    /// Begins to move, and gives the thread that waits for the end, once the body has moved a little.
+    /// Begins a movement, and returns the waiting thread once the body has moved a little.
     fn begin(&self) -> std::thread::JoinHandle<ToolOutcome> {
         let body = self.body.clone();
         let moving = std::thread::spawn(move || body.carry_out(MOVE, &json!({"yaw": 60, "duration": 20}), None));
@@ -256,7 +256,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// A camera on the head: where a thing that stands still in the world is in its picture now.
+/// A camera on the head: where in its picture a fixed thing is now.
 fn seen_from(live: &Live, place: [f64; 2]) -> Observed {
     let pose = live.sim.pose();
     let share = |away: f64, width: f64| away.to_radians().tan() / (width / 2.0).to_radians().tan() / 2.0;
@@ -284,7 +284,7 @@ fn a_target_is_kept_in_the_middle_while_it_moves_and_its_loss_or_a_stop_ends_tha
             is_at(place[0], place[1])
         });
     }
-    // Nothing shows it any more.
+    // No picture shows it any more.
     let ended = tracking.join().expect("it ends");
     assert!(ended.success && ended.output["lost"].is_string(), "{ended:?}");
     assert!(ended.output["movements"].as_u64().is_some_and(|moves| moves >= 2), "{ended:?}");
@@ -335,7 +335,7 @@ fn a_body_whose_feeder_hangs_holds_still_by_itself_and_that_is_a_stop() {
     let moving = live.begin();
     live.hangs.store(true, Ordering::SeqCst);
     until("it hangs", || live.body.is_hung());
-    // Whatever time passes on the body's side, the target held for the lease alone.
+    // However much time passes for the body, the target only held for the lease.
     let (_, last) = live.sim.accepted();
     let held = live.sim.pose_at(last.expect("a target") + LEASE);
     assert_eq!(live.sim.pose_at(Duration::from_secs(3_600)), held);

@@ -89,7 +89,7 @@ impl LlmKeys {
         Budget { tokens_per_hour, tokens_per_day, tokens_per_session, money: self.money_limits() }
     }
 
-    /// The model of each purpose with its price. A purpose without a model of its own has the model and the price of
+    /// The model of each purpose with its price. A purpose without a model of its own uses the model and the price of
     /// deliberation.
     pub fn roles(&self) -> Roles {
         let model = self.model.clone().unwrap_or_default();
@@ -105,7 +105,7 @@ impl LlmKeys {
         }
     }
 
-    /// The key for the server, read from its file if need be.
+    /// The key for the server. It is read from its file if the key itself isn't set.
     ///
     /// # Errors
     /// The file can't be read or doesn't hold one line.
@@ -113,7 +113,7 @@ impl LlmKeys {
         secret::resolve("llm.api_key_file", self.api_key.as_ref(), self.api_key_file.as_deref())
     }
 
-    /// The server that is asked; none where no server or no model is named.
+    /// The server to ask. `None` if no server or no model is named.
     ///
     /// # Errors
     /// A file that the keys name can't be read.
@@ -135,14 +135,14 @@ impl LlmKeys {
         }))
     }
 
-    /// Counts by the model's own tokenizer where its file is named; else it estimates.
+    /// Counts with the model's own tokenizer if its file is named. Otherwise it estimates.
     ///
     /// # Errors
     /// The file is no tokenizer.
     pub fn token_counter(&self) -> Result<TokenCounter, Fault> {
         let Some(file) = &self.tokenizer_file else { return Ok(TokenCounter::Estimated) };
         let tokenizer = Tokenizer::open(file).map_err(|error| {
-            Fault::new("llm.tokenizer_file", error.to_string(), "name another file, or leave the key out")
+            Fault::new("llm.tokenizer_file", error.to_string(), "name another file, or remove the key")
         })?;
         Ok(TokenCounter::Model(Arc::new(tokenizer)))
     }

@@ -1,9 +1,9 @@
 //! The model worker: carries a prompt to an OpenAI-compatible server and brings the reply back.
 //!
-//! Replies are read loosely, because local servers leave out fields that typed clients insist on. They are read no faster than
-//! they are taken in, because a client that queues what comes lets the server decide how much memory it takes. A fault that
-//! may pass is tried again with growing, jittered pauses, within the time of the call. The stop latch is read right before
-//! each request, and a stop while it runs abandons it.
+//! Replies are read leniently, because local servers omit fields that typed clients demand. They are read no faster
+//! than they are consumed: a client that queues everything lets the server decide how much memory it takes. A temporary
+//! fault is retried with growing, jittered pauses, within the time of the call. The stop latch is read right before
+//! each request, and a stop during the request abandons it.
 
 mod events;
 mod keys;
@@ -45,29 +45,29 @@ pub use tape::{Tape, TapedReply};
 pub struct ModelServer {
     /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
     pub base_url: String,
-    /// Who is asked, and what for.
+    /// The model for each purpose.
     pub roles: Box<Roles>,
     /// Sent as a bearer token; never logged.
     pub api_key: String,
-    /// Whose certificates are believed when the address is `https`.
+    /// Which certificates are trusted for an `https` address.
     pub roots: Roots,
     /// How this server can be asked for JSON.
     pub format: Arc<ReplyFormat>,
     /// Whether replies come in pieces while the model writes.
     pub stream: bool,
-    /// A whole call: connecting, retries and pauses included.
+    /// For a whole call, including connection, retries and pauses.
     pub timeout: Duration,
     pub calls: Arc<CallQueue>,
 }
 
-/// A model, and what its tokens cost.
+/// A model, and the price of its tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Role {
     pub model: String,
     pub price: Price,
 }
 
-/// Which model is asked for each purpose: a small one may review, a large one deliberate.
+/// The model for each purpose: a small one may review, a large one deliberate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roles {
     pub review: Role,
@@ -85,11 +85,11 @@ impl Roles {
     }
 }
 
-/// Who answers.
+/// The source of replies.
 #[derive(Clone)]
 pub enum ModelSource {
     Server(ModelServer),
-    /// Replies that were given before.
+    /// Recorded replies.
     Tape(Arc<Tape>),
 }
 
@@ -107,10 +107,10 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The most calls at once that can be allowed.
 pub const CALLS_MAX: usize = 1024;
 
-/// How often a stop is looked for while a call runs.
+/// How often a stop is checked for while a call runs.
 const STOP_CHECK: Duration = Duration::from_millis(20);
 
-/// The pause before the first retry; each further one is twice as long, give or take a half.
+/// The pause before the first retry; each further one is twice as long, plus or minus a half.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Talks to the model, if there is one.
@@ -124,7 +124,7 @@ enum Source {
 }
 
 impl LlmWorker {
-    /// Without a source it answers each call with the reason why it can't.
+    /// Without a source, each call is answered with the reason.
     pub fn new(source: Option<ModelSource>) -> Self {
         let none = || "no model is configured; set llm.base_url and llm.model".to_owned();
         let source = source.ok_or_else(none).and_then(|source| match source {
@@ -148,7 +148,7 @@ impl LlmWorker {
     }
 }
 
-/// A server with the client that reaches it.
+/// A server with its client.
 struct Line {
     server: ModelServer,
     client: reqwest::Client,
@@ -196,7 +196,7 @@ impl Line {
         }
     }
 
-    /// Asks until there is a reply, or nothing more to try.
+    /// Asks until there is a reply, or until nothing more can be tried.
     async fn persist(&self, call: &ModelCall, latch: &StopLatch) -> Result<Whole, Fault> {
         let lost = || Fault::Lost("the queue of calls is gone".into());
         let _place = self.server.calls.enter(call.purpose).await.ok_or_else(lost)?;
@@ -294,7 +294,8 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// Half as long to half again, so that those who failed together don't come back together. By the call, not by chance.
+/// Between half and one and a half times as long, so that clients that failed together don't return together. It
+/// depends on the call, not on a random number.
 fn jittered(pause: Duration, call: &ModelCall) -> Duration {
     let spread = crc32fast::hash(call.call.to_string().as_bytes()) % 1000;
     pause / 2 + pause * spread / 1000
@@ -310,7 +311,7 @@ impl LlmWorker {
 impl Effector for LlmWorker {
     const NAME: RegionName = rooms::LLM_WORKER;
     const STAGE: Stage = Stage::Deliberation;
-    /// What may wait for its turn; [`ModelServer::calls`] bounds the calls.
+    /// Calls that may wait for their turn; [`ModelServer::calls`] limits the running ones.
     const CONCURRENT: usize = CALLS_MAX;
 
     fn card() -> EffectorCard<Self> {

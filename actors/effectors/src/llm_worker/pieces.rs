@@ -1,4 +1,4 @@
-//! A reply out of its pieces.
+//! Assembles a reply from its pieces.
 
 use maxim_bus::bounds::MODEL_TEXT;
 use reqwest::StatusCode;
@@ -6,30 +6,30 @@ use serde_json::Value as Json;
 
 use crate::server_fault::{Fault, clip};
 
-/// What has come of a reply.
+/// The parts of a reply so far.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     text: Option<String>,
-    /// Why the model ended it; nothing before the end.
+    /// The model's reason for the end; `None` before the end.
     finish: Option<String>,
     prompt_tokens: u32,
     completion_tokens: u32,
-    /// The last piece, for an error that shows what came.
+    /// The last piece, for error messages.
     last: Json,
 }
 
-/// A reply that came whole.
+/// A complete reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Whole {
     pub text: String,
-    /// Its tokens ended, not the model.
+    /// Its tokens ran out before the model ended it.
     pub is_cut: bool,
     pub prompt_tokens: u32,
     pub completion_tokens: u32,
 }
 
 impl Pieces {
-    /// Takes the next piece: a part of a streamed reply, or a reply that came at once.
+    /// Takes the next piece: a part of a streamed reply, or a whole reply.
     pub fn take(&mut self, piece: Json) -> Result<(), Fault> {
         if let Some(error) = piece.get("error").filter(|error| !error.is_null()) {
             let code = error.get("code").and_then(Json::as_u64).and_then(|code| u16::try_from(code).ok());
@@ -61,7 +61,7 @@ impl Pieces {
         }
     }
 
-    /// The stream has ended. A cut one ends like any other: it is whole when the model said so.
+    /// The stream has ended. A broken stream ends in the same way: the reply is complete if the model said so.
     pub fn finish(self) -> Result<Whole, Fault> {
         let Self { text, finish, prompt_tokens, completion_tokens, last } = self;
         match (text, finish) {

@@ -15,7 +15,7 @@ use crate::server_fault::{Fault, accepted, clip, told, unsent, whole};
 const CONNECT: Duration = Duration::from_secs(5);
 /// The pause before the first retry; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(300);
-/// Numbers of a vector at most: far above what any encoder makes.
+/// Numbers of a vector, at most: far more than any encoder makes.
 const DIMS_MAX: usize = 16_384;
 
 pub struct Endpoint {
@@ -49,10 +49,10 @@ struct Item {
     embedding: Vec<f64>,
 }
 
-/// A text's vector; nothing where the server refuses this very text.
+/// A text's vector; `None` if the server refuses this text.
 type Vector = Option<Vec<f32>>;
 
-/// Vectors, and the tokens that they cost.
+/// Vectors, and the tokens that they used.
 type Paid<T> = (Vec<T>, u64);
 
 impl Endpoint {
@@ -67,8 +67,8 @@ impl Endpoint {
         self.server.timeout
     }
 
-    /// The vectors of a call's texts. Those of another length than memory's are an error: silently mixed they would mean
-    /// nothing.
+    /// The vectors of a call's texts. Vectors of another length than memory's are an error: mixed with those they would
+    /// mean nothing.
     pub async fn encode(&self, call: &EncodeTexts, latch: &StopLatch) -> Result<Encoded, String> {
         let timeout = self.server.timeout;
         let vectors = match tokio::time::timeout(timeout, self.persist(&call.texts, latch)).await {
@@ -104,7 +104,7 @@ impl Endpoint {
                 Ok((vectors, tokens)) => return Ok((vectors.into_iter().map(Some).collect(), tokens)),
                 Err(fault) => fault,
             };
-            // One bad text must not keep the others from being encoded.
+            // One bad text must not prevent the encoding of the others.
             if fault.refuses_form() || fault.overflow().is_some() {
                 return self.one_by_one(texts, fault, latch).await;
             }
@@ -133,7 +133,7 @@ impl Endpoint {
                 Err(fault) => return Err(fault),
             });
         }
-        // It refuses whatever it is asked: that is no matter of a text.
+        // The server refuses everything, so it isn't the fault of one text.
         if vectors.iter().all(Option::is_none) { Err(of_all) } else { Ok((vectors, tokens)) }
     }
 
@@ -155,13 +155,13 @@ impl Endpoint {
     }
 }
 
-/// One vector a text, in the order of the texts, all of one length and of finite numbers.
+/// One vector per text, in the order of the texts, all of one length and with finite numbers.
 fn read(body: &[u8], texts: usize) -> Result<Paid<Vec<f32>>, Fault> {
     let answer: Answer =
         serde_json::from_slice(body).map_err(|_| Fault::Garbage(clip(&String::from_utf8_lossy(body))))?;
     let tokens = answer.usage.map_or(0, |usage| usage.prompt_tokens);
     let mut items = answer.data;
-    // Servers that give no numbers give them in order.
+    // Servers without index numbers give vectors in order.
     items.sort_by_key(|item| item.index.unwrap_or(0));
     let first = items.first().map_or(0, |item| item.embedding.len());
     let garbage = |what: String| Err(Fault::Garbage(what));

@@ -34,7 +34,7 @@ section! {
 }
 
 impl EncoderKeys {
-    /// The key for the server, read from its file if need be.
+    /// The key for the server, read from its file if necessary.
     ///
     /// # Errors
     /// The file can't be read or doesn't hold one line.
@@ -44,7 +44,7 @@ impl EncoderKeys {
 }
 
 impl EncoderSource {
-    /// None: only the embedded encoder.
+    /// `None`: only the embedded encoder.
     ///
     /// # Errors
     /// A file that the keys name can't be read.

@@ -1,7 +1,8 @@
-//! The text encoder: carries texts to an encoder outside of the program, and their vectors back.
+//! The text encoder: carries texts to an external encoder, and their vectors back.
 //!
-//! Either a server with the OpenAI-compatible embeddings interface, or a static model out of a local folder. It remembers
-//! nothing of memory's: whoever asks says which encoder's vectors it has, and a server that suddenly makes others is refused.
+//! The encoder is a server with the OpenAI-compatible embeddings interface, or a static model in a local folder. This
+//! room remembers nothing of memory: the caller says whose vectors it has, and a server that suddenly makes others is
+//! refused.
 
 mod endpoint;
 mod keys;
@@ -26,7 +27,7 @@ use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room}
 pub use keys::EncoderKeys;
 pub use static_model::{BadFolder, StaticModel};
 
-/// Where vectors come from.
+/// The source of vectors.
 #[derive(Clone)]
 pub enum EncoderSource {
     Server(EmbeddingServer),
@@ -42,16 +43,16 @@ pub struct EmbeddingServer {
     pub model: String,
     /// Sent as a bearer token where it isn't empty; never logged.
     pub api_key: String,
-    /// What a million tokens cost.
+    /// The price of a million tokens.
     pub price: f64,
-    /// Whose certificates are believed when the address is `https`.
+    /// Which certificates are trusted for an `https` address.
     pub roots: Roots,
-    /// A whole call: connecting, retries and pauses included.
+    /// For a whole call, including connection, retries and pauses.
     pub timeout: Duration,
 }
 
 impl EncoderSource {
-    /// What memory knows it by before its first answer. Another model, place or folder is another encoder.
+    /// Its name in memory before its first answer. Another model, address or folder is another encoder.
     pub fn name(&self) -> String {
         match self {
             Self::Server(server) => format!("{}@{:08x}", server.model, crc32fast::hash(server.base_url.as_bytes())),
@@ -63,28 +64,28 @@ impl EncoderSource {
     }
 }
 
-/// The vectors of texts, with the id of what made them.
+/// The vectors of texts, with the id of their encoder.
 struct Encoded {
     encoder: String,
-    /// As the server told, and what they cost.
+    /// As the server reported, and their price.
     tokens: u64,
     money: f64,
     vectors: Vec<Option<Vec<f32>>>,
 }
 
-/// Makes vectors by what the configuration names.
+/// Makes vectors with the configured encoder.
 pub struct TextEncoder {
     reach: Result<Reach, String>,
 }
 
 enum Reach {
     Server(Box<Endpoint>),
-    /// Read at the first use, and again after it couldn't be.
+    /// Read at the first use, and again after a failure.
     Folder(PathBuf, Mutex<Option<Arc<StaticModel>>>),
 }
 
 impl TextEncoder {
-    /// Without a source it answers each call with the reason why it can't.
+    /// Without a source, each call is answered with the reason.
     pub fn new(source: Option<EncoderSource>) -> Self {
         let none =
             || "no text encoder is configured; set encoder.base_url and encoder.model, or encoder.folder".to_owned();
@@ -118,7 +119,7 @@ impl TextEncoder {
     }
 }
 
-/// Packed as memory keeps it. Unit length is made here, so that what a server scales otherwise is the same.
+/// Packed in memory's format. It is normalised here, so that the server's scaling doesn't matter.
 fn packed(numbers: Vec<f32>) -> TextVector {
     let unit = Embedding::new(EncoderId::new(""), numbers);
     let PackedVector { scale, steps } = PackedVector::of(&unit);

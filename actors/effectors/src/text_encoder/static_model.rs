@@ -1,5 +1,5 @@
-//! A static model out of a folder, in the layout of Model2Vec: a vector for each piece of a word, and a text's vector is the
-//! mean of its pieces' (`config.json`, `tokenizer.json`, `model.safetensors`).
+//! A static model in a folder, in the layout of Model2Vec (`config.json`, `tokenizer.json`, `model.safetensors`). It
+//! has a vector for each word piece. A text's vector is the mean of its pieces' vectors.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,14 +12,14 @@ use sha2::{Digest, Sha256};
 use super::safetensors::Tensors;
 use maxim_language::word_pieces::{Normalising, PLAIN, WordPieces};
 
-/// Pieces of a text that are looked at, unless the folder says otherwise.
+/// Pieces of a text that are used, unless the folder says otherwise.
 const PIECES_MAX: usize = 512;
-/// What can be read, for errors.
+/// The supported formats, for errors.
 const SUPPORTED: &str = "supported is a static model in the layout of Model2Vec with a WordPiece tokenizer, e.g. \
                          minishlab/potion-base-8M; serve any other model by an OpenAI-compatible server and name that in \
                          encoder.base_url";
 
-/// A folder that can't be used.
+/// A folder is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum BadFolder {
     #[error("{file} can't be read: {error}; {SUPPORTED}")]
@@ -28,7 +28,7 @@ pub enum BadFolder {
     Kind { file: PathBuf, why: String },
 }
 
-/// Vectors of pieces, and how texts are cut.
+/// Vectors of pieces, and how texts are split.
 pub struct StaticModel {
     id: String,
     dims: usize,
@@ -131,12 +131,12 @@ impl StaticModel {
         })
     }
 
-    /// Name of the folder, numbers of a vector, and a hash of what is in it.
+    /// Name of the folder, length of a vector, and a hash of its content.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The weighted mean of the pieces' rows; all zero for a text of which nothing is known.
+    /// The weighted mean of the pieces' rows; all zero for a text without known pieces.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0f32; self.dims];
         let pieces = self.pieces(text, self.normalising).into_iter().filter(|piece| Some(*piece) != self.unknown);
@@ -160,7 +160,7 @@ fn vocabulary(tokenizer: &Tokenizer) -> Result<HashMap<String, usize>, (&'static
     pieces.collect::<Option<_>>().ok_or_else(|| (FILE, "has a piece without a number".into()))
 }
 
-/// As BERT's normaliser says; accents go with the capitals unless it says otherwise.
+/// By the rules of BERT's normaliser; accents are removed with the capitals unless it says otherwise.
 fn normalising(normalizer: Option<&Json>) -> Normalising {
     let Some(normalizer) = normalizer.filter(|normalizer| normalizer["type"] == "BertNormalizer") else { return PLAIN };
     let lowercase = normalizer["lowercase"].as_bool().unwrap_or(true);

@@ -1,7 +1,7 @@
 //! The keys of the tool servers.
 //!
-//! Each server has a section of its own, `[mcp.NAME]`, with the keys of [`ServerKeys`]. The name is the person's choice and
-//! begins the names of its tools.
+//! Each server has a section of its own, `[mcp.NAME]`, with the keys of [`ServerKeys`]. The person chooses the name.
+//! The names of the server's tools start with it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -62,10 +62,10 @@ section! {
     }
 }
 
-/// Names begin the names of tools, so they follow the same rule, and are short.
+/// The names of tools start with the server's name, so it follows the same rule and must be short.
 const LONGEST_NAME: usize = 24;
 
-/// Whether a server may be called so.
+/// Whether this is a valid name of a server.
 pub fn is_server_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -90,7 +90,7 @@ pub fn find(key: &str) -> Option<Field> {
     fields_of(server).find(|field| field.name == name)
 }
 
-/// Faults that no single value of a server shows.
+/// Faults that can't be seen from one value of a server alone.
 pub fn contradictions(servers: &BTreeMap<String, ServerKeys>) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (name, server) in servers {
@@ -99,29 +99,29 @@ pub fn contradictions(servers: &BTreeMap<String, ServerKeys>) -> Vec<Fault> {
         };
         match (server.command.is_empty(), &server.url) {
             (true, None) => fault("command", format!("mcp.{name} has neither a command nor a url"), "set one of them"),
-            (false, Some(_)) => fault("url", format!("mcp.{name} has a command and a url"), "leave one of them out"),
+            (false, Some(_)) => fault("url", format!("mcp.{name} has a command and a url"), "remove one of them"),
             _ => {}
         }
         if server.url.is_none() && (server.token.is_some() || server.token_file.is_some() || server.ca_file.is_some()) {
-            fault(
-                "token",
-                format!("mcp.{name} has a token or a ca_file, but no url"),
-                "set the url, or leave them out",
-            );
+            fault("token", format!("mcp.{name} has a token or a ca_file, but no url"), "set the url, or remove them");
         }
         let for_programs = !(server.env.is_empty() && server.read.is_empty() && server.write.is_empty());
         if server.url.is_some() && (for_programs || server.network) {
-            let found = format!("mcp.{name} has a url, so that env, read, write and network mean nothing");
-            fault("url", found, "leave them out");
+            let found = format!("mcp.{name} has a url, so env, read, write and network have no effect");
+            fault("url", found, "remove them");
         }
         for place in server.read.iter().chain(&server.write).filter(|place| !place.starts_with('/')) {
-            fault("read", format!("mcp.{name} names the folder {place:?}, which is no full path"), "give it from / on");
+            fault(
+                "read",
+                format!("mcp.{name} names the folder {place:?}, which is not a full path"),
+                "write the full path, starting with /",
+            );
         }
     }
     faults
 }
 
-/// The plans of all that are configured.
+/// The plans of all configured servers.
 ///
 /// # Errors
 /// A secret or a certificate can't be read.
@@ -129,7 +129,7 @@ pub fn plans(servers: &BTreeMap<String, ServerKeys>) -> Result<Vec<ServerPlan>, 
     servers.iter().map(|(name, server)| plan(name, server)).collect()
 }
 
-/// The servers of a recorded life, with what they offered then. Nobody can be reached by them.
+/// The servers of a recorded life, with the tools that they offered then. They can't reach any real server.
 pub fn recorded(servers: &BTreeMap<String, ServerKeys>, lists: &[ToolList]) -> ToolServers {
     let plans = servers.iter().map(|(name, server)| ServerPlan {
         name: name.clone(),
@@ -140,7 +140,7 @@ pub fn recorded(servers: &BTreeMap<String, ServerKeys>, lists: &[ToolList]) -> T
     ToolServers::new(plans.collect(), lists, ListFolder::default())
 }
 
-/// The plan of one, with what it needs from this machine.
+/// The plan of one server, with what it needs from this machine.
 ///
 /// # Errors
 /// As [`plans`].
@@ -156,7 +156,7 @@ fn plan(name: &str, server: &ServerKeys) -> Result<ServerPlan, Fault> {
         }),
         None => Reach::Program(ProgramPlan {
             command: server.command.clone(),
-            // One that isn't set here isn't set there either.
+            // A variable that isn't set here isn't set for the program either.
             environment: server.env.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect(),
             readable: server.read.iter().map(PathBuf::from).collect(),
             writable: server.write.iter().map(PathBuf::from).collect(),
@@ -166,7 +166,7 @@ fn plan(name: &str, server: &ServerKeys) -> Result<ServerPlan, Fault> {
     Ok(ServerPlan { name: name.to_owned(), reach, terms: terms(server), deadline: server.deadline.get() })
 }
 
-/// What its tools are taken for. Of two lists that name a tool the stricter one holds.
+/// What the tools of a server are treated as. If two lists name the same tool, the stricter list counts.
 fn terms(server: &ServerKeys) -> Terms {
     let mut effects = BTreeMap::new();
     for (list, effect) in [
@@ -189,7 +189,7 @@ fn terms(server: &ServerKeys) -> Terms {
     }
 }
 
-/// The bearer token, out of its key or else of its file.
+/// The bearer token, from its key or from its file.
 fn token(name: &str, server: &ServerKeys) -> Result<Option<String>, Fault> {
     let key = format!("{MCP}.{name}.token_file");
     let token = secret::resolve(&key, server.token.as_ref(), server.token_file.as_deref())?;

@@ -1,11 +1,10 @@
-//! Servers of tools that speak the Model Context Protocol: programs and addresses that a person has named in the
-//! configuration.
+//! Tool servers that speak the Model Context Protocol: programs and addresses that a person has configured.
 //!
-//! What tools an agent has is known when it starts and stays the same until it ends, because rooms decide by it and a
-//! replay must decide alike. So the list that a server gave last is remembered on disk, and the next start goes by it. The
-//! connection is made in the background: a server that is late, dead or different costs its own tools and nothing else.
-//! What a server says of itself and of its tools is outside text, and a tool about which it says something else than the
-//! agent knows isn't called.
+//! An agent's tools are known when it starts and stay the same until it ends, because rooms decide by them and a replay
+//! must make the same decisions. So the last list of a server is remembered on disk, and the next start uses it. The
+//! connection is made in the background: a late, dead or changed server only costs its own tools. Everything that a
+//! server says about itself and its tools is outside text. A tool is not called if the server's description differs
+//! from the one that the agent knows.
 //!
 //! One thread keeps all connections of an agent. It awaits and decides nothing.
 
@@ -38,7 +37,7 @@ pub use lists::ListFolder;
 pub use offered::{Change, Hints, OfferedTool, ToolList};
 pub use plan::{HttpPlan, ProgramPlan, Reach, ServerPlan, Terms};
 
-/// A tool of a server that the agent doesn't get.
+/// A server's tool that the agent doesn't get.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 #[error("{server}: the tool {tool:?} is left out: {why}")]
 pub struct LeftOut {
@@ -59,7 +58,7 @@ pub struct Connected {
 }
 
 impl ToolServers {
-    /// `lists` is what was remembered of them; see [`ListFolder::load`].
+    /// `lists` are the remembered lists; see [`ListFolder::load`].
     pub fn new(plans: Vec<ServerPlan>, lists: &[ToolList], folder: ListFolder) -> Self {
         let list = |name: &str| lists.iter().find(|list| list.server == name).cloned();
         let servers = plans.into_iter().map(|plan| Arc::new(Server::new(list(&plan.name), plan))).collect();
@@ -70,12 +69,12 @@ impl ToolServers {
         self.servers.is_empty()
     }
 
-    /// What is remembered of them.
+    /// The remembered lists.
     pub fn lists(&self) -> Vec<ToolList> {
         self.servers.iter().filter_map(|server| server.remembered.clone()).collect()
     }
 
-    /// Registers the tools that are remembered. What can't be registered is told.
+    /// Registers the remembered tools. Returns those that can't be registered.
     pub fn register(&self, registry: &mut ToolRegistry) -> Vec<LeftOut> {
         let mut all = Vec::new();
         for server in &self.servers {
@@ -86,7 +85,8 @@ impl ToolServers {
         all
     }
 
-    /// Connects to all, in the background, until what is given back is dropped. `tell` hears what a person should know.
+    /// Connects to all servers, in the background, until the returned value is dropped. `tell` gets messages for a
+    /// person.
     ///
     /// # Errors
     /// No thread can be started.
@@ -120,7 +120,7 @@ impl ToolServers {
         let mut ended = ended;
         std::thread::Builder::new().name("tool-servers".into()).spawn(move || {
             runtime.block_on(async {
-                // An error is the end as well: whoever held it is gone.
+                // An error also means the end: the holder is gone.
                 while ended.changed().await.is_ok() {}
             });
             runtime.shutdown_timeout(CLOSING);
@@ -128,19 +128,20 @@ impl ToolServers {
         Ok(Connected { _end: end })
     }
 
-    /// Why a tool can't be called at present; nothing when it can, or is no server's.
+    /// Why a tool can't be called now; `None` if it can, or if it is no server's tool.
     pub fn unavailable(&self, tool: &ToolSpec) -> Option<String> {
         let offer = tool.offered_by.as_ref()?;
         let server = self.servers.iter().find(|server| server.plan.name == offer.server)?;
         server.unavailable(&offer.digest)
     }
 
-    /// How each is: one object a server.
+    /// The state of each: one object per server.
     pub fn report(&self) -> Vec<Json> {
         self.servers.iter().map(|server| server.report()).collect()
     }
 
-    /// Connects to each server once, asks what it offers, and remembers that for the next start. Without a name all.
+    /// Connects to each server once, asks what it offers, and remembers that for the next start. Without a name: all
+    /// servers.
     pub fn refresh(
         &self,
         only: Option<&str>,

@@ -1,4 +1,4 @@
-//! What a server says of its tools: outside text, kept as it came and made plain before it is shown to anyone.
+//! What a server says of its tools: outside text, stored unchanged and cleaned before it is shown to anyone.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 
-/// Most tools of one server. More would crowd out all others from a prompt, and nobody looks through them.
+/// Tools of one server, at most. More would crowd all others out of a prompt, and nobody would check them.
 pub(super) const TOOLS: usize = 128;
-/// The biggest description of a tool as it comes, schema included, in bytes.
+/// The biggest description of a tool, including its schema, in bytes.
 const SAID: usize = MCP_TOOL.limit;
-/// Longest description that is shown, in characters.
+/// Characters of a description that are shown.
 const DESCRIPTION: usize = 600;
-/// Longest text in a schema that is shown, in characters.
+/// Characters of a text in a schema that are shown.
 const NOTE: usize = 200;
 
-/// What a server claims of a tool's effect.
+/// A server's claims about a tool's effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hints {
@@ -38,7 +38,7 @@ pub struct OfferedTool {
     pub hints: Hints,
 }
 
-/// What a server offered when it was asked last.
+/// A server's last offer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolList {
     pub server: String,
@@ -54,7 +54,7 @@ pub struct ToolList {
 #[serde(rename_all = "snake_case", tag = "change", content = "tool")]
 pub enum Change {
     New(String),
-    /// It says something else of this tool.
+    /// The description of this tool has changed.
     Changed(String),
     Gone(String),
 }
@@ -75,13 +75,13 @@ impl OfferedTool {
         }
     }
 
-    /// A digest of all that is said of it. SHA-256, since who writes it may want two to be alike; half of it is enough.
+    /// A digest of all that is said of it. SHA-256, because its author may want two to collide; half of it is enough.
     pub fn digest(&self) -> String {
         let said = json!([self.name, self.description, sorted(&self.parameters), self.hints]).to_string();
         Sha256::digest(said.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The description in one plain line, labelled with who says it.
+    /// The description in one plain line, labelled with its author.
     pub(super) fn shown(&self, server: &str) -> String {
         let said = plain(&self.description, DESCRIPTION);
         if said.is_empty() {
@@ -91,7 +91,7 @@ impl OfferedTool {
         }
     }
 
-    /// The schema as an object with `properties`, its texts made plain, and nothing allowed that it doesn't name.
+    /// The schema as an object with `properties`, with cleaned texts, and without unnamed properties.
     pub(super) fn schema(&self) -> Json {
         let mut schema = self.parameters.clone();
         make_plain(&mut schema);
@@ -99,7 +99,7 @@ impl OfferedTool {
             fields.entry("type").or_insert("object".into());
             fields.entry("properties").or_insert_with(|| Json::Object(Map::new()));
             fields.insert("additionalProperties".into(), false.into());
-            // Which draft it is: those that aren't known would be refused whole.
+            // Unknown drafts would be refused completely.
             fields.remove("$schema");
         }
         schema
@@ -107,7 +107,7 @@ impl OfferedTool {
 }
 
 impl ToolList {
-    /// Tools by name, those beyond the bounds left out. Of two of one name the first is kept.
+    /// Tools by name, without those beyond the bounds. Of two with one name the first is kept.
     pub(super) fn of(server: &str, offered: Vec<OfferedTool>) -> Self {
         let mut left_out = BTreeMap::new();
         let mut by_name = BTreeMap::new();
@@ -131,7 +131,7 @@ impl ToolList {
         self.tools.iter().map(|tool| (tool.name.clone(), tool.digest())).collect()
     }
 
-    /// What is different, by name.
+    /// The differences, by name.
     pub fn changes_since(&self, before: Option<&Self>) -> Vec<Change> {
         let (before, now) = (before.map(Self::digests).unwrap_or_default(), self.digests());
         let mut changes: Vec<Change> = now
@@ -146,7 +146,7 @@ impl ToolList {
     }
 }
 
-/// Fields in the order of their names, whatever the server's order was.
+/// Fields in alphabetical order, whatever the server's order was.
 fn sorted(value: &Json) -> Json {
     match value {
         Json::Object(fields) => {
@@ -176,7 +176,7 @@ fn make_plain(schema: &mut Json) {
     }
 }
 
-/// One line of visible characters: what a person doesn't see, a model shouldn't read.
+/// One line of visible characters: a model shouldn't read what a person can't see.
 pub(super) fn plain(text: &str, most: usize) -> String {
     let visible = text.chars().filter(|c| c.is_whitespace() || !(c.is_control() || is_invisible(*c)));
     let visible: String = visible.collect();
@@ -188,7 +188,7 @@ pub(super) fn plain(text: &str, most: usize) -> String {
     cut
 }
 
-/// Characters that change nothing to the eye: zero-width ones, marks of direction, tags and variation selectors.
+/// Invisible characters: zero-width ones, marks of direction, tags and variation selectors.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')

@@ -1,4 +1,4 @@
-//! What a person has said of a server.
+//! What a person has configured for a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub enum Reach {
     Http(HttpPlan),
 }
 
-/// A program that is spoken to by its pipes.
+/// A program that is reached by its pipes.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramPlan {
     /// The program and its arguments.
@@ -50,20 +50,20 @@ pub struct HttpPlan {
     pub roots: Roots,
 }
 
-/// What its tools are taken for, by the server's own names.
+/// How its tools are classified, by the server's own names.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// Irreversible where nothing is said.
+    /// Irreversible by default.
     pub effect: Option<EffectClass>,
     pub effects: BTreeMap<String, EffectClass>,
-    /// Active where nothing is said.
+    /// Active by default.
     pub required_mode: Option<Mode>,
     pub modes: BTreeMap<String, Mode>,
     pub disabled: BTreeSet<String>,
 }
 
 impl Terms {
-    /// A hint can only make it stricter: whoever writes a tool's hints isn't trusted.
+    /// A hint can only make it stricter, because the author of a tool's hints isn't trusted.
     pub fn effect(&self, tool: &str, hints: &Hints) -> EffectClass {
         let said = self.effects.get(tool).copied().or(self.effect).unwrap_or(EffectClass::Irreversible);
         let changes = hints.read_only == Some(false);
@@ -75,14 +75,14 @@ impl Terms {
         self.modes.get(tool).copied().or(self.required_mode).unwrap_or(Mode::Active)
     }
 
-    /// Names that are spoken of, for finding those that the server doesn't have.
+    /// The names that are mentioned, to find those that the server doesn't have.
     pub fn named(&self) -> BTreeSet<&str> {
         self.effects.keys().chain(self.modes.keys()).chain(&self.disabled).map(String::as_str).collect()
     }
 }
 
 impl Reach {
-    /// Whether a call may leave this machine.
+    /// True if a call may leave this machine.
     pub fn leaves(&self) -> bool {
         match self {
             Self::Program(program) => program.network,
@@ -96,7 +96,7 @@ impl Reach {
         }
     }
 
-    /// For a person; no token and no value of a variable is in it.
+    /// For a person; without any token or value of a variable.
     pub fn shown(&self) -> String {
         match self {
             Self::Program(program) => program.command.join(" "),

@@ -1,4 +1,4 @@
-//! Against real programs: a small server in shell that does as it is told, in its own sandbox.
+//! Against real programs: a small shell server that does what it is told, in its own sandbox.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,10 +15,11 @@ use tempfile::TempDir;
 use super::*;
 use maxim_tools::{EffectClass, ErrorKind, Hands, ToolOutcome, core_registry};
 
-/// Generous: machines are shared. A test that waits so long has failed.
+/// Generous, because machines are shared. A test that waits this long has failed.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Speaks the protocol line by line. `tools.json` in its folder is what it offers; the tool's name says how it behaves.
+/// Speaks the protocol line by line. It offers the content of `tools.json` in its folder; a tool's name says how it
+/// behaves.
 const SERVER: &str = r#"
 result() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 text() { result "$1" "{\"content\":[{\"type\":\"text\",\"text\":\"$2\"}]}"; }
@@ -94,7 +95,7 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// As a start of the agent makes them, from what is remembered.
+    /// The servers in the way that a start of the agent makes them, from remembered lists.
     fn servers(&self) -> (ToolServers, ToolRegistry) {
         self.servers_with(Terms { effects: [("greet".into(), EffectClass::ReadOnly)].into(), ..Terms::default() })
     }
@@ -119,7 +120,7 @@ impl Bench {
         servers.connect(&self.latch, &self.hands.sandbox, move |text| told.lock().push(text)).expect("a thread")
     }
 
-    /// What the server offers is remembered, and it is connected.
+    /// The server's offer is remembered, and it is connected.
     fn up(&self) -> (ToolServers, ToolRegistry, Connected) {
         let (first, _) = self.servers();
         for (_, changes) in first.refresh(None, &self.latch, &self.hands.sandbox) {
@@ -223,7 +224,7 @@ fn a_server_that_says_ever_more_is_left_with_the_reason_and_comes_back() {
             }
             report["restarts"] == restarts
         });
-        // Who answers no ping meanwhile may be left for that first.
+        // A server that answers no ping meanwhile may be disconnected for that first.
         let told = why.lock().clone();
         assert!(told.contains("floods") || (tool == "shell_mumble" && told.contains("hangs")), "{tool}: {told}");
         wait("it is up again", || state(&servers) == "up");
@@ -231,7 +232,7 @@ fn a_server_that_says_ever_more_is_left_with_the_reason_and_comes_back() {
     }
 }
 
-/// It answers all the while, so nothing but the flood is held against it.
+/// It answers all the time, so only the flood counts against it.
 #[test]
 fn a_server_that_floods_its_standard_error_is_left_with_the_reason_and_comes_back() {
     let bench = Bench::new(&usual());
@@ -288,7 +289,7 @@ fn a_call_that_takes_too_long_is_cancelled_and_a_server_that_hangs_is_started_an
     assert_eq!(servers.report()[0]["restarts"], 0, "it answered that");
     fs::write(bench.path("hangs"), "").expect("written");
     bench.call(&registry, "shell_hang");
-    wait("it is started anew", || servers.report()[0]["restarts"] == 1);
+    wait("it is started again", || servers.report()[0]["restarts"] == 1);
 }
 
 #[test]
@@ -322,12 +323,12 @@ fn a_tool_that_says_something_else_now_is_not_called_until_it_is_taken_in() {
     assert!(bench.call(&registry, "shell_change").success);
     wait("it is told", || bench.told.lock().iter().any(|text| text.contains("greet") && text.contains("gone: die")));
     let error = error_of(bench.call(&registry, "shell_greet"), ErrorKind::Refused);
-    assert!(error.contains("something else of greet"), "{error}");
+    assert!(error.contains("its description of greet has changed"), "{error}");
     let error = error_of(bench.call(&registry, "shell_die"), ErrorKind::Unavailable);
     assert!(error.contains("doesn't offer die any more"), "{error}");
     assert!(bench.call(&registry, "shell_garbage").success, "the others serve");
     let spec = registry.get("shell_greet").expect("known").spec.clone();
-    assert!(servers.unavailable(&spec).expect("why").contains("something else"));
+    assert!(servers.unavailable(&spec).expect("why").contains("has changed since"));
     assert_eq!(servers.report()[0]["pending"].as_array().map(Vec::len), Some(2));
     drop(connected);
     let (_, registry) = bench.servers();

@@ -1,4 +1,4 @@
-//! A server's tool as a tool of the agent. It is foreign: what it does is known by its server's word alone.
+//! A server's tool as a tool of the agent. It is foreign: only the server says what it does.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use maxim_tools::{
     ToolSpec,
 };
 
-/// Registers what is remembered of a server, in the order of the tools' names: how many, and which not.
+/// Registers the remembered tools of a server, in the order of their names. Returns how many, and which not.
 pub(super) fn register(server: &Arc<Server>, registry: &mut ToolRegistry) -> (usize, Vec<LeftOut>) {
     let left_out = |tool: &str, why: String| LeftOut { server: server.plan.name.clone(), tool: tool.into(), why };
     let Some(list) = &server.remembered else { return (0, Vec::new()) };
@@ -38,7 +38,7 @@ pub(super) fn register(server: &Arc<Server>, registry: &mut ToolRegistry) -> (us
 
 struct ServerTool {
     spec: ToolSpec,
-    /// The server's own name for it.
+    /// The server's name for it.
     name: String,
     server: Arc<Server>,
 }
@@ -50,7 +50,7 @@ impl ServerTool {
         spec.parameters = offered.schema();
         spec.example = Json::Null;
         spec.effect = terms.effect(&offered.name, &offered.hints);
-        // Only what changes nothing may be done again after a crash, and not if the server doubts even that.
+        // Only a tool that changes nothing may be repeated after a crash, and not if the server denies even that.
         spec.idempotent = spec.effect == EffectClass::ReadOnly && offered.hints.idempotent != Some(false);
         spec.required_mode = terms.required_mode(&offered.name);
         spec.follow_up = FollowUp::Process;
@@ -63,7 +63,7 @@ impl ServerTool {
     }
 }
 
-/// How a person asks for it in words: by its name, and its one parameter, if it needs no more.
+/// How a person asks for it in words: by its name and its one parameter, if it needs no more.
 fn pattern_of(spec: &ToolSpec) -> Option<String> {
     let name = spoken(&spec.name);
     let mut required = spec.parameter_names().filter(|name| spec.requires(name));
@@ -89,7 +89,7 @@ impl Tool for ServerTool {
 
     fn run(&self, params: &Json, _permit: &Permit<'_>, hands: &Hands) -> ToolOutcome {
         if self.server.plan.reach.leaves() && !hands.web {
-            let message = format!("{} leaves this machine, and that is switched off (tools.web)", self.spec.name);
+            let message = format!("{} leaves this machine, which is switched off (tools.web)", self.spec.name);
             return ToolOutcome::failed(ToolFailure::new(ErrorKind::Refused, message));
         }
         let digest = self.spec.offered_by.as_ref().map(|offer| offer.digest.as_str()).unwrap_or_default();

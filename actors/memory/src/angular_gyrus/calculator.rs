@@ -1,4 +1,4 @@
-//! The `math` tool: one request, one answer, and what of it is worth keeping.
+//! The `math` tool: one request, one answer, and the part of it that is worth keeping.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub enum MathOperation {
     Correlation,
     Regression,
     Matrix,
-    /// Whether a series in time holds a pattern.
+    /// Whether a time series holds a pattern.
     Series,
     /// What is known: constants, methods, patterns, relationships.
     Recall,
@@ -56,7 +56,7 @@ pub struct MathRequest {
     pub limit: Option<usize>,
 }
 
-/// A result as it is remembered.
+/// A result in the form in which it is remembered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     pub name: String,
@@ -67,7 +67,7 @@ pub struct Fact {
     pub outputs: BTreeMap<String, f64>,
 }
 
-/// What a request came to.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MathAnswer {
     pub output: Json,
@@ -98,7 +98,7 @@ fn missing(operation: &str, field: &str, expected: &str) -> String {
     format!("math {operation}: {field} is missing; expected {expected}")
 }
 
-/// A list that is there, not too long, and of finite numbers.
+/// A list that is present, not too long, and of finite numbers.
 fn list<'r>(values: &'r Option<Vec<f64>>, operation: &str, field: &str, least: usize) -> Result<&'r [f64], String> {
     let values = values.as_deref().ok_or_else(|| missing(operation, field, "a list of numbers"))?;
     if values.len() < least || values.len() > MOST_NUMBERS {
@@ -141,7 +141,7 @@ fn calculate(request: &MathRequest) -> Result<MathAnswer, String> {
         outputs: outputs(&[("value", value)]),
     };
     let output = json!({ "expression": expression, "result": shown, "value": value, "exact": number.is_exact() });
-    // What is too large for the nearest float has its digits alone.
+    // A number that is too large for a float only has its digits.
     Ok(MathAnswer { output, fact: value.is_finite().then_some(fact), used: Vec::new() })
 }
 
@@ -264,7 +264,7 @@ fn matrix(request: &MathRequest) -> Result<MathAnswer, String> {
 
 fn series(request: &MathRequest) -> Result<MathAnswer, String> {
     let values = list(&request.values, "series", "values", maxim_language::numbers::analysis::LEAST_VALUES)?;
-    // The newest: lags are tried one by one.
+    // The newest numbers: lags are tried one by one.
     let analysed = analyse("values", &values[values.len().saturating_sub(512)..]);
     let output = json!({
         "pattern": analysed.feature, "p": analysed.p, "r_squared": analysed.r_squared, "count": analysed.observations,

@@ -1,5 +1,5 @@
-//! What is done with records beside computing and asking: pinning, forgetting, consolidation; and what becomes of them when
-//! the episodes are gone that they rest on.
+//! Work on records beside computing and answering: pinning, forgetting, consolidation, and the effect of removed
+//! episodes.
 
 use maxim_bus::signals::concepts::{
     ConsolidateLayer, ForgetRecord, Layer, LayerConsolidated, PinRecord, RecordChanged, RecordsRemoved,
@@ -19,7 +19,8 @@ fn tell_gone(gone: &[(String, String)], forgotten: bool, pulse: &mut Pulse<'_, A
     }
 }
 
-/// What was computed in a turn, or seen to work in one. A pattern is of many, whatever it names.
+/// True for a record that was computed in a turn, or seen to work in one. A pattern comes from many turns, whatever it
+/// names.
 fn goes_with_its_episodes(record: &MathRecord) -> bool {
     let is_skill = record.category == MathCategory::Relationship && record.domain == SKILLS;
     (record.category == MathCategory::Fact || is_skill) && !record.long_term
@@ -30,7 +31,7 @@ fn sources_of(record: &MathRecord) -> Sources {
 }
 
 impl AngularGyrus {
-    /// What a record of this name rests on so far; of one of before that names nothing nobody knows.
+    /// The sources of the record of this name so far. For an older record that names none they are unknown.
     pub(super) fn rests_on(&self, name: &str) -> Sources {
         match self.memory().named(name) {
             Some(known) if known.episodes.is_empty() => Sources::unknown(),
@@ -49,7 +50,7 @@ impl AngularGyrus {
         pulse.keep(GyrusEvent::Kept { report, at: pulse.now() });
     }
 
-    /// `forgotten` where a person wants it gone.
+    /// `forgotten`: a person wants it gone.
     pub(super) fn remove(&self, id: &str, forgotten: bool, pulse: &mut Pulse<'_, Self>) {
         let Some(record) = self.memory().get(id) else { return };
         pulse.remove(record_key(id));
@@ -57,7 +58,7 @@ impl AngularGyrus {
         pulse.keep_gone(GyrusEvent::Removed { id: id.into() }, forgotten);
     }
 
-    /// Learned and here: what is known from the start stays.
+    /// The record, if it is learned and present. Built-in knowledge stays.
     fn learned(&self, id: &str) -> Option<&MathRecord> {
         self.memory().get(id).filter(|record| !is_innate(&record.id))
     }
@@ -73,7 +74,7 @@ impl Hears<PinRecord> for AngularGyrus {
         let found = self.learned(&wish.id);
         if found.is_some() {
             let key = record_key(&wish.id);
-            // As it is on disk: uses are counted beside it.
+            // The record as on disk: uses are counted beside it.
             if let Some(record) = pulse.record::<MathRecord>(&key) {
                 pulse.put(key, &MathRecord { long_term: wish.pinned, ..record });
             }
@@ -94,8 +95,8 @@ impl Hears<ForgetRecord> for AngularGyrus {
 }
 
 impl Hears<RecordsRemoved> for AngularGyrus {
-    /// No record names an episode that is gone. What was computed or seen to work in nothing but episodes that a person has
-    /// forgotten goes with them, unless it is pinned.
+    /// Removes the names of missing episodes from all records. A record that was computed or seen to work only in
+    /// episodes that a person has forgotten is removed with them, unless it is pinned.
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         if removed.layer != Layer::Hippocampus {
             return;
@@ -119,7 +120,7 @@ impl Hears<RecordsRemoved> for AngularGyrus {
 }
 
 impl Hears<ConsolidateLayer> for AngularGyrus {
-    /// All at once: the layer holds few records.
+    /// All at once, because the layer has few records.
     fn hear(&self, _wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
         let report = self.memory().consolidate(pulse.now(), pulse.settings().law.consolidated_after.days());
         pulse.reply(LayerConsolidated {
@@ -276,6 +277,6 @@ mod tests {
         let record = rig.region().memory().learned().next().expect("a fact").clone();
         let mut older = serde_json::to_value(&record).expect("JSON");
         older.as_object_mut().expect("an object").remove("others");
-        assert_eq!(serde_json::from_value::<MathRecord>(older).expect("one of before"), record);
+        assert_eq!(serde_json::from_value::<MathRecord>(older).expect("an older one"), record);
     }
 }

@@ -1,4 +1,5 @@
-//! The cards of concepts on disk: what concepts are found by, as it stands in memory, so that a start derives nothing anew.
+//! The cards of concepts on disk: the data by which concepts are found, in the form of the index, so that a start
+//! derives nothing again.
 
 use std::collections::HashMap;
 
@@ -13,11 +14,11 @@ use maxim_language::packed::PackedVector;
 use maxim_region::{Pulse, RecordView};
 
 const CARDS: &str = "card/";
-/// Where vectors stood before there were cards.
+/// Where vectors were stored before cards existed.
 const VECTORS: &str = "vector/";
-/// First byte of a card. Another one when what stands in a card, or how it is derived, changes: cards are then made anew.
+/// First byte of a card. It changes when the content of a card, or its derivation, changes. Cards are then made again.
 const SHAPE: u8 = 2;
-/// Cards that are made in one step.
+/// Cards made in one step.
 const CARDED_A_STEP: usize = 64;
 
 pub(super) fn card_key(number: u32) -> Vec<u8> {
@@ -40,21 +41,21 @@ struct CardRecord<M> {
 
 pub(super) fn card_record(made: &Made, encoder: &EncoderId) -> Vec<u8> {
     let record = CardRecord { encoder: encoder.as_str().to_owned(), made };
-    // Names, numbers and a time: nothing that the format refuses.
+    // Names, numbers and a time: serialising them can't fail.
     [vec![SHAPE], postcard::to_stdvec(&record).unwrap_or_default()].concat()
 }
 
-/// Nothing where it has another shape, or another encoder's meaning: they never meet.
+/// `None` if it has another shape, or the meaning of another encoder: these must never be compared.
 fn read_card(bytes: &[u8], encoder: &EncoderId) -> Option<Made> {
     let record: CardRecord<Made> = postcard::from_bytes(bytes.strip_prefix(&[SHAPE])?).ok()?;
     (record.encoder == encoder.as_str()).then_some(record.made)
 }
 
 impl AnteriorTemporalLobe {
-    /// Puts all concepts into the index by their cards; those that have none that is true, by their records.
+    /// Puts all concepts into the index: by their cards, or by their records where no valid card exists.
     pub(super) fn lay_out(&mut self, records: &RecordView<'_>, settings: &AtlSettings) {
         self.bare.clear();
-        // In one walk: to look each up would take longer than all the rest.
+        // In one pass: looking each one up would take longer than all the rest.
         for (key, bytes) in records.prefixed(CARDS.as_bytes(), usize::MAX) {
             let Some(number) = number_of(&key, CARDS) else { continue };
             match read_card(&bytes, settings.encoder.id()) {
@@ -82,7 +83,7 @@ impl AnteriorTemporalLobe {
         }
     }
 
-    /// Cards are to be written, or it is to be said that all are.
+    /// True while cards are missing, or while it is not yet noted that all exist.
     pub(super) fn has_bare(&self) -> bool {
         !self.bare.is_empty() || (!self.carded && self.next > 0)
     }

@@ -1,4 +1,4 @@
-//! From a document to lessons: passages under their headings, and what their sentences define. Text of a document is
+//! From a document to lessons: passages under their headings, and what their sentences define. A document's text is
 //! data; nothing in it is an instruction.
 
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use super::model::{LONGEST_TEXT, clipped};
 use super::sentences::{definition, sentences};
 use super::tables;
 
-/// What is read in a document is no more than that.
+/// The trust in what is read in a document.
 pub const DOCUMENT_TRUST: Trust = Trust::Listed;
-/// Passages that one message may hold.
+/// Passages that one message may contain.
 pub const MOST_PASSAGES: usize = 2_000;
 /// Characters of a passage; longer ones are cut at a sentence.
 const PASSAGE: usize = 900;
-/// Characters under which a line without a full stop that stands alone is a heading, in plain text.
+/// In plain text, a line without a full stop that stands alone is a heading if it has fewer characters than this.
 const HEADING: usize = 60;
 
 /// A piece of a document.
@@ -52,7 +52,7 @@ pub fn passages(text: &str, markdown: bool, before: u32) -> Vec<Passage> {
     found
 }
 
-/// Stretches between blank lines. Code fences are left out: code defines nothing in words.
+/// Text between blank lines. Code fences are left out, because code defines nothing in words.
 fn blocks(text: &str) -> Vec<String> {
     let (mut blocks, mut block, mut fenced) = (Vec::new(), Vec::new(), false);
     let mut flush = |block: &mut Vec<&str>| {
@@ -103,7 +103,7 @@ fn heading_of(block: &str, markdown: bool) -> Option<(String, String)> {
 /// Words without the marks of Markdown; one line.
 fn plain(text: &str, markdown: bool) -> String {
     let mut words = String::with_capacity(text.len());
-    // Items of a list are sentences of their own.
+    // Items of a list are separate sentences.
     let items = text.lines().filter(|line| line.trim_start().starts_with(['-', '*', '+'])).count();
     let listed = markdown && items > 1;
     for line in text.lines() {
@@ -139,7 +139,7 @@ fn without_links(text: &str) -> String {
     words
 }
 
-/// A long block in parts of whole sentences.
+/// Splits a long block into parts of whole sentences.
 fn parts(block: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for sentence in sentences(block) {
@@ -154,7 +154,7 @@ fn parts(block: &str) -> Vec<String> {
     parts
 }
 
-/// A passage as it is cited.
+/// A passage in the form in which it is cited.
 pub fn source_of(document: &str, passage: &Passage) -> SourcePassage {
     let place = match passage.heading.is_empty() {
         true => format!("passage {}", passage.number),
@@ -163,8 +163,8 @@ pub fn source_of(document: &str, passage: &Passage) -> SourcePassage {
     SourcePassage { document: document.to_owned(), place, text: passage.text.clone() }
 }
 
-/// The lessons of a document's passages: a concept for each heading (or for the document itself), and one for each thing
-/// that a sentence defines, each with the passage that says so.
+/// The lessons of a document's passages: a concept for each heading (or for the document itself), and one for each
+/// thing that a sentence defines. Each has the passage that says so.
 pub fn lessons(document: &str, passages: &[Passage]) -> Vec<ConceptLesson> {
     let title = title_of(document);
     let mut lessons = Vec::new();
@@ -208,14 +208,14 @@ pub fn lessons(document: &str, passages: &[Passage]) -> Vec<ConceptLesson> {
     lessons
 }
 
-/// The file's name without folder and ending.
+/// The file's name without folder and extension.
 fn title_of(document: &str) -> String {
     let file = document.rsplit(['/', '\\']).next().unwrap_or(document);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     if stem.trim().is_empty() { document.to_owned() } else { stem.replace(['_', '-'], " ") }
 }
 
-/// "Mugs" is learned as "mug"; a name with capitals inside keeps its form.
+/// "Mugs" is learned as "mug"; a name with capitals inside stays as it is.
 fn singular_name(name: &str) -> String {
     let words: Vec<&str> = name.split(' ').collect();
     let is_name = words.iter().skip(1).any(|word| word.starts_with(char::is_uppercase))

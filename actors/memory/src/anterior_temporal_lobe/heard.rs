@@ -1,4 +1,4 @@
-//! Relations that other rooms find: what works with what, which metrics go together, and what keeps to a clock.
+//! Relations found by other rooms: what works with what, which metrics go together, and what keeps a rhythm.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn relation(kind: &str, to: &str, category: &str, weight: f64) -> RelationLesson
 
 impl Hears<ExecutesWithLearned> for AnteriorTemporalLobe {
     fn hear(&self, learned: &ExecutesWithLearned, pulse: &mut Pulse<'_, Self>) {
-        // Turns of successes; an outsider's turn teaches nothing here, its lesson is refused.
+        // Turns that succeeded. An outsider's turn teaches nothing here: its lesson is refused.
         let sources = learned.episodes.iter().map(|id| MemoryRef::new(Layer::Hippocampus, id.clone())).collect();
         let with = relation(EXECUTES_WITH, &learned.object, "object", learned.confidence.get());
         self.learn(&[lesson(&learned.tool, "tool", Trust::Own, sources, with)], pulse);

@@ -1,10 +1,10 @@
-//! Concepts of another brain among those that are here: which one is meant, and how two accounts of it become one.
+//! Concepts of another brain among the present ones: which concept is meant, and how two accounts of it become one.
 //!
-//! A concept is known by its name and category, since numbers are given in the order of learning. One that isn't known comes
-//! in under its own number where no concept ever had it here, so that an export comes back to the byte in an empty brain,
-//! else under the next one. What its relations and sources name is translated by what the lines of the same file were
-//! called here. Of two accounts the words of the one from more experience stay, of equals those that are here; evidence,
-//! relations and uses of both do.
+//! A concept is known by its name and category, because numbers follow the order of learning. An unknown concept keeps
+//! its own number if no concept ever had it here, so an export into an empty brain comes back byte for byte. Otherwise
+//! it gets the next number. The names in its relations and sources are translated to the names of the same records
+//! here. Of two accounts, the words of the one with more experience stay, or the present ones if equal. Evidence,
+//! relations and uses of both stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ use maxim_bus::relations::{AGAINST, IS_A};
 use maxim_language::naming;
 use maxim_region::{Entry, Names, Took};
 
-/// Numbers of concepts that an import may bring; far beyond it there would be none left for new ones.
+/// The highest concept number that an import may bring. Beyond it, too few numbers would be left for new concepts.
 const MOST_NUMBER: u32 = 1 << 31;
-/// Reasons against parts of one line that are told.
+/// Reasons against parts of one line that are reported, at most.
 const TOLD: usize = 4;
 
-/// Concepts that are being taken in.
+/// Concepts that are being imported.
 pub(super) struct Joining<'a> {
     lesson: Lesson<'a>,
     unused: Unused,
@@ -37,21 +37,21 @@ impl<'a> Joining<'a> {
         Self { lesson, unused: unused.clone(), edges: Vec::new() }
     }
 
-    /// The concepts as they are now, and the edges of relations that are new.
+    /// The concepts in their present state, and the edges of new relations.
     pub fn into_parts(self) -> (BTreeMap<u32, SemanticMemory>, Vec<LayerEdge>) {
         (self.lesson.changed, self.edges)
     }
 
-    /// The concept that a line is about, here; it is told what it is called.
+    /// The local concept of a line, and its name here.
     ///
     /// # Errors
-    /// The line holds no concept.
+    /// The line contains no concept.
     pub fn find(&mut self, entry: &Entry, names: &mut Names) -> Result<(u32, SemanticMemory), String> {
         let concept: SemanticMemory =
             serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no concept: {error}"))?;
         let theirs = concept_number(&concept.id).filter(|number| *number < MOST_NUMBER && concept.id == entry.key);
         let Some(theirs) = theirs else {
-            let found = format!("{:?} is no id of a concept, which are like concept-12, or not its key", concept.id);
+            let found = format!("{:?} is not the id of a concept (like concept-12), or not its key", concept.id);
             return Err(found);
         };
         if naming::key(&concept.name).is_empty() {
@@ -71,10 +71,11 @@ impl<'a> Joining<'a> {
         Ok((number, concept))
     }
 
-    /// Joins what a line says with the concept that it is about.
+    /// Joins a line with its concept.
     ///
     /// # Errors
-    /// Parts of it can't be taken: what they name is refused, or they don't go with what is known. The rest is taken.
+    /// Parts of it can't be imported: what they name is refused, or they contradict what is known. The rest is
+    /// imported.
     pub fn join(&mut self, number: u32, theirs: SemanticMemory, names: &Names) -> Result<Took, String> {
         let Some(here) = self.lesson.memory(number) else {
             return Err(format!("the record of {} can't be read", concept_id(number)));
@@ -100,10 +101,10 @@ impl<'a> Joining<'a> {
             return Ok(took);
         }
         against.truncate(TOLD);
-        Err(format!("{}; the rest of it is taken", against.join("; ")))
+        Err(format!("{}; the rest of it is imported", against.join("; ")))
     }
 
-    /// True where the relation is new or stronger. A circle of IS_A is left out.
+    /// True if the relation is new or stronger. A cycle of IS_A is left out.
     fn relate(&self, number: u32, joined: &mut SemanticMemory, relation: &Relation) -> Result<bool, String> {
         let Relation { kind, to, .. } = relation;
         let known = joined.relations.iter_mut().find(|known| known.kind == *kind && known.to == *to);
@@ -119,7 +120,7 @@ impl<'a> Joining<'a> {
             return Err(format!("its {kind} would lead to itself"));
         }
         if kind == IS_A && self.lesson.is_kind_of(*to, number) {
-            return Err(format!("its {kind} to {} would close a circle", concept_id(*to)));
+            return Err(format!("its {kind} to {} would close a cycle", concept_id(*to)));
         }
         if joined.relations.len() >= MOST_RELATIONS {
             return Err(format!("there is no room for more than {MOST_RELATIONS} relations"));
@@ -128,7 +129,7 @@ impl<'a> Joining<'a> {
         Ok(true)
     }
 
-    /// Its edges to other layers aren't told: the cross-layer graph exports them itself, those to what has gone left out.
+    /// Edges to other layers are not sent: the cross-layer graph exports them itself, without those to removed records.
     fn edge(&self, from: u32, relation: &Relation) -> LayerEdge {
         let back = if self.lesson.is_symmetric(&relation.kind) { 1.0 } else { AGAINST };
         LayerEdge {
@@ -141,13 +142,13 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// What it rests on that needs no translation.
+/// The sources that need no translation.
 fn plain_sources(concept: &SemanticMemory, names: &Names) -> Vec<MemoryRef> {
     let is_plain = |source: &&MemoryRef| source.layer != Layer::Atl && !names.is_refused(source);
     concept.sources.iter().filter(is_plain).cloned().collect()
 }
 
-/// The concept with what it names as it is called here, without what was refused; or what has to be known for it.
+/// The concept with local names, without what was refused; or the records that must be known first.
 fn translated(
     mut concept: SemanticMemory,
     names: &Names,
@@ -164,7 +165,7 @@ fn translated(
         let here = names.here(&theirs).flatten().and_then(concept_number);
         match here {
             Some(here) => relation.to = here,
-            None => against.push(format!("its {} leads to {}, which didn't come in", relation.kind, theirs.id)),
+            None => against.push(format!("its {} leads to {}, which was not imported", relation.kind, theirs.id)),
         }
         here.is_some()
     });
@@ -176,8 +177,7 @@ fn translated(
         match here {
             Some(here) => source.id = here,
             None => {
-                against
-                    .push(format!("it rests on {} {:?}, which isn't the one of that id here", source.layer, source.id));
+                against.push(format!("its source {} {:?} is another record here", source.layer, source.id));
                 return false;
             }
         }
@@ -186,7 +186,7 @@ fn translated(
     Ok(concept)
 }
 
-/// Both accounts of a concept in one, without their relations; those that are here stay.
+/// Both accounts of a concept in one, without their relations. The local ones stay.
 fn joined(here: &SemanticMemory, theirs: &SemanticMemory) -> SemanticMemory {
     let knows_more = theirs.reinforcements > here.reinforcements && theirs.trust >= here.trust;
     let (first, second) = if knows_more { (theirs, here) } else { (here, theirs) };

@@ -1,5 +1,5 @@
-//! Taking in lessons: which concept is meant, what is new in it, and which edges follow. Nothing is changed here; what
-//! came of the lessons is handed to the room, which keeps it in one commit.
+//! Takes in lessons: which concept is meant, what is new, and which edges follow. Nothing is changed here. The room
+//! gets the result and commits it at once.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use super::model::{
 use maxim_bus::relations::{AGAINST, IS_A, RelationTypes};
 use maxim_language::naming::{self, likeness};
 
-/// Concepts with a shared word that are compared by likeness, at most.
+/// Concepts with a shared word that are compared, at most.
 const COMPARED: usize = 64;
 
 /// Reads a concept's record.
 type Read<'a> = &'a dyn Fn(u32) -> Option<SemanticMemory>;
 
-/// Lessons being taken in.
+/// Lessons that are being taken in.
 pub(super) struct Lesson<'a> {
     index: &'a ConceptIndex,
     types: &'a RelationTypes,
@@ -33,12 +33,12 @@ pub(super) struct Lesson<'a> {
     run: &'a str,
     /// Number of the next new concept.
     pub next: u32,
-    /// Likeness from which two names mean the same.
+    /// Likeness at which two names mean the same.
     same: f64,
-    /// Changed and new concepts, and where those are found that no index has yet.
+    /// Changed and new concepts, and how those are found that are in no index yet.
     pub changed: BTreeMap<u32, SemanticMemory>,
     fresh: ConceptIndex,
-    /// Of the changed: whether it was made here.
+    /// For each changed concept: whether it was made here.
     pub created: BTreeMap<u32, bool>,
     pub layer_edges: Vec<LayerEdge>,
     pub cross_edges: Vec<CrossEdge>,
@@ -73,10 +73,11 @@ impl<'a> Lesson<'a> {
     /// Takes in one lesson.
     ///
     /// # Errors
-    /// It may not be learned: its word is an outsider's, its name is no name, or a relation of it is of no known type.
+    /// It may not be learned: it comes from an outsider, its name is invalid, or one of its relations has an unknown
+    /// type.
     pub fn learn(&mut self, lesson: &ConceptLesson) -> Result<LearnedConcept, String> {
         if lesson.trust == Trust::Outside {
-            return Err("an outsider's word makes no concept; two trusted episodes of its own would".into());
+            return Err("an outsider's word makes no concept; two trusted episodes are needed".into());
         }
         if naming::key(&lesson.name).is_empty() {
             return Err("it has no name".into());
@@ -112,7 +113,7 @@ impl<'a> Lesson<'a> {
         Ok(LearnedConcept { id: concept_id(number), name, created, reinforced, changed })
     }
 
-    /// The concept that is meant, or a new one. (number, made).
+    /// The concept that is meant, or a new one; and whether it is new.
     pub fn find_or_create(
         &mut self,
         name: &str,
@@ -133,7 +134,7 @@ impl<'a> Lesson<'a> {
         (number, true)
     }
 
-    /// By form first, then by likeness; where the category is said it has to fit.
+    /// By form first, then by likeness. A given category must fit.
     fn find(&self, name: &str, category: &str) -> Option<u32> {
         let key = naming::key(name);
         let same = self.all_of(|index| index.named(&key).collect());
@@ -153,7 +154,8 @@ impl<'a> Lesson<'a> {
         near.first().map(|(_, number)| *number)
     }
 
-    /// The concept of this very name and category, or with one of them open; of several this one, if it is among them.
+    /// The concept of exactly this name and category, or with an open category. Of several, `preferred` if it is among
+    /// them.
     pub fn named(&self, name: &str, category: &str, preferred: u32) -> Option<u32> {
         let (key, wanted) = (naming::key(name), naming::key(category));
         let same = self.all_of(|index| index.named(&key).collect());
@@ -164,7 +166,7 @@ impl<'a> Lesson<'a> {
         self.best(same, category)
     }
 
-    /// Keeps a concept that isn't known yet.
+    /// Adds a new concept.
     pub fn keep_new(&mut self, number: u32, memory: SemanticMemory) {
         self.created.insert(number, true);
         self.keep(number, memory);
@@ -193,13 +195,13 @@ impl<'a> Lesson<'a> {
         self.card(number, |card| card.name.clone())
     }
 
-    /// A category fits where one of both is open or they are the same.
+    /// A category fits if one of both is open, or if they are equal.
     fn fits(&self, number: u32, category: &str) -> bool {
         let wanted = naming::key(category);
         wanted.is_empty() || self.card(number, |card| card.category.is_empty() || card.category == wanted) == Some(true)
     }
 
-    /// Of concepts with one name: the same category before an open one, then the best known, then the oldest.
+    /// Of concepts with one name: an equal category before an open one, then the best known, then the oldest.
     fn best(&self, found: Vec<u32>, category: &str) -> Option<u32> {
         let wanted = naming::key(category);
         let ranked = found.into_iter().filter(|number| self.fits(*number, category)).filter_map(|number| {
@@ -219,7 +221,8 @@ impl<'a> Lesson<'a> {
         self.changed.insert(number, memory);
     }
 
-    /// New sources and passages. How many pieces of evidence they are, and whether the passage says something else than before.
+    /// New sources and passages. Returns the number of pieces of evidence, and whether the passage says something else
+    /// than before.
     fn take_evidence(&mut self, number: u32, memory: &mut SemanticMemory, lesson: &ConceptLesson) -> (u32, bool) {
         let mut evidence = 0;
         for source in &lesson.sources {
@@ -246,7 +249,7 @@ impl<'a> Lesson<'a> {
         (evidence + u32::from(known == PassageKnown::New), known == PassageKnown::Otherwise)
     }
 
-    /// What a document only mentions rests on the passage that does so.
+    /// A concept that a document only mentions keeps that passage as its source.
     fn note_passage(&mut self, number: u32, lesson: &ConceptLesson) {
         let Some((passage, mut memory)) = lesson.passage.as_ref().zip(self.memory(number)) else { return };
         memory.passages.push(SourcePassage { text: clipped(&passage.text, LONGEST_TEXT), ..passage.clone() });
@@ -254,7 +257,7 @@ impl<'a> Lesson<'a> {
         self.keep(number, memory);
     }
 
-    /// A relation to the concept of that name, which is made if it isn't known. A circle of IS_A is left out.
+    /// A relation to the concept of that name, which is created if unknown. A cycle of IS_A is left out.
     fn relate(&mut self, from: u32, lesson: &RelationLesson, within: &ConceptLesson) {
         let Some(kind) = self.types.get(&lesson.kind).cloned() else { return };
         if naming::key(&lesson.to).is_empty() {
@@ -298,7 +301,7 @@ impl<'a> Lesson<'a> {
         self.layer_edges.push(LayerEdge { kind: kind.name, from, to, weight, back });
     }
 
-    /// Whether `number` is a `kind`, over any number of steps.
+    /// True if `number` is a `kind`, over any number of steps.
     pub fn is_kind_of(&self, number: u32, kind: u32) -> bool {
         let (mut seen, mut frontier) = (vec![number], vec![number]);
         while let Some(at) = frontier.pop() {
@@ -320,13 +323,13 @@ impl<'a> Lesson<'a> {
     }
 }
 
-/// The words of a lesson, where nothing more trusted stands there. True if something changed.
+/// Takes the words of a lesson where nothing more trusted is present. True if something changed.
 fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
     if lesson.trust < memory.trust {
         return false;
     }
     let before = (memory.definition.clone(), memory.properties.clone(), memory.category.clone());
-    // What a document says first of a thing is what it is; what it says later goes into detail.
+    // A document's first statement about a thing is its definition; later ones are details.
     let is_detail = !memory.definition.is_empty()
         && lesson.passage.as_ref().is_some_and(|passage| {
             let first = memory.passages.first();
@@ -337,7 +340,7 @@ fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
         if memory.definition.is_empty()
             && let Some(passage) = &lesson.passage
         {
-            // Where it is defined counts as its first passage, also where it was mentioned before.
+            // The defining passage counts as its first, also if the concept was mentioned before.
             memory.passages.sort_by_key(|known| (&known.document, &known.place) != (&passage.document, &passage.place));
         }
         memory.definition = clipped(definition, LONGEST_TEXT);
@@ -353,8 +356,8 @@ fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
     before != (memory.definition.clone(), memory.properties.clone(), memory.category.clone())
 }
 
-/// Edges of the records of numbers among these sources with the episodes that they were computed from, as far as
-/// `source` is an end of them.
+/// Edges between the number records among these sources and the episodes that they were computed from, if `source` is
+/// one of the two ends.
 fn computed_from(source: &MemoryRef, all: &[MemoryRef]) -> Vec<CrossEdge> {
     let of = |layer: Layer| all.iter().filter(move |one| one.layer == layer).cloned();
     let edge = |from: MemoryRef, to: MemoryRef| CrossEdge { kind: CrossKind::ComputedFrom, from, to, weight: 1.0 };
@@ -365,7 +368,7 @@ fn computed_from(source: &MemoryRef, all: &[MemoryRef]) -> Vec<CrossEdge> {
     }
 }
 
-/// Edges of the records of numbers that a lesson rests on with the concept that they measure.
+/// Edges between the number records of a lesson and the concept that they measure.
 fn measures_of(lesson: &ConceptLesson, concept: &str) -> Vec<CrossEdge> {
     let measures = lesson.sources.iter().filter(|source| source.layer == Layer::AngularGyrus);
     let edge = |record: &MemoryRef| CrossEdge {
@@ -377,7 +380,7 @@ fn measures_of(lesson: &ConceptLesson, concept: &str) -> Vec<CrossEdge> {
     measures.map(edge).collect()
 }
 
-/// Edges that a concept has with what it was made from.
+/// Edges between a concept and its sources.
 fn edges_to(number: u32, source: &MemoryRef) -> Vec<CrossEdge> {
     let concept = MemoryRef::new(Layer::Atl, concept_id(number));
     let edge =

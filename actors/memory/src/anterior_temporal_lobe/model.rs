@@ -1,4 +1,4 @@
-//! One concept. Every field that is not an identity has a default, so that records of an older shape still load.
+//! One concept. Every field except the identities has a default, so that records of an older shape still load.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use maxim_bus::units::Confidence;
 use maxim_config::{SHARE, Shape, Span, section};
 use serde::{Deserialize, Serialize};
 
-/// Sources that a concept rests on, by id; more of them add nothing.
+/// Sources of a concept, by id; more of them add nothing.
 pub const MOST_SOURCES: usize = 256;
 /// Passages of documents that a concept keeps, the first ones.
 pub const MOST_PASSAGES: usize = 8;
@@ -110,17 +110,17 @@ pub struct SemanticMemory {
     pub relations: Vec<Relation>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub compressed: bool,
-    /// Evidence that was counted and isn't named any more since it was compressed, a `mark` each.
+    /// Evidence that was counted and is no longer named since compression, one `mark` each.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub counted: String,
 }
 
 /// Letters of a mark.
 const MARK: usize = 6;
-/// Marks that a concept keeps, the newest. Its confidence has long reached its most by then.
+/// Marks that a concept keeps, the newest. By then its confidence has long reached its maximum.
 const MOST_MARKS: usize = 256;
 
-/// How a piece of evidence is known again: 24 bits of a hash.
+/// The key of a piece of evidence: 24 bits of a hash.
 fn mark(of: &[&str]) -> String {
     let hash = of.iter().fold(StableHash::default(), |hash, part| hash.add_long(part.as_bytes()));
     format!("{:06x}", hash.get() >> 40)
@@ -130,24 +130,24 @@ fn mark_of_source(source: &MemoryRef) -> String {
     mark(&[&format!("{:?}", source.layer), &source.id])
 }
 
-/// By where it stands, and by what it says where that is known: a document that has changed says the same in another place,
-/// and a copy of it under another name is no second witness.
+/// Marks a passage by its place, and by its words where they are known. A changed document may say the same at another
+/// place, and a copy under another name is no second witness.
 fn marks_of_passage(passage: &SourcePassage) -> impl Iterator<Item = String> {
     let said = clipped(&passage.text, LONGEST_TEXT);
     let said = (!said.is_empty()).then(|| mark(&["said", &said]));
     said.into_iter().chain([mark(&["place", &passage.document, &passage.place])])
 }
 
-/// As programs before 2026-11 marked what a passage says.
+/// The mark of a passage's words in programs before 2026-11.
 fn older_mark_of_words(document: &str, said: &str) -> String {
     mark(&["said", document, said])
 }
 
-/// How a passage stands to what a concept rests on.
+/// How a passage relates to a concept's evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassageKnown {
     New,
-    /// It says what is known.
+    /// It says what is known already.
     Same,
     /// The document said something else at this place.
     Otherwise,
@@ -158,7 +158,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What stays of a concept that was long not asked for: it is still found by every index.
+/// The rest of a concept that was not asked for in a long time. All indexes still find it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompressedSemantic {
     pub definition: String,
@@ -191,7 +191,7 @@ impl SemanticMemory {
         }
     }
 
-    /// The text that stands for it where meanings are compared.
+    /// The text that represents it where meanings are compared.
     pub fn embedding_text(&self) -> String {
         let mut text = self.name.clone();
         for part in [&self.category, &self.definition] {
@@ -203,12 +203,12 @@ impl SemanticMemory {
         text
     }
 
-    /// True when it is due and may lose detail.
+    /// True if it is due and may lose detail.
     pub fn is_due(&self, now: Timestamp, after: SignedDuration) -> bool {
         !self.long_term && now.duration_since(self.last_accessed) >= after
     }
 
-    /// What it would be compressed to.
+    /// Its compressed form.
     pub fn compress(&self) -> CompressedSemantic {
         let place = |passage: &SourcePassage| SourcePassage { text: String::new(), ..passage.clone() };
         CompressedSemantic {
@@ -223,7 +223,7 @@ impl SemanticMemory {
         self.counted.as_bytes().chunks(MARK).any(|known| known == mark.as_bytes())
     }
 
-    /// Counts the evidence of another account of it too, a `mark` each.
+    /// Also counts the evidence of another account of it, one `mark` each.
     pub fn count_as(&mut self, other: &str) {
         let marks = other.as_bytes().chunks(MARK).filter_map(|mark| std::str::from_utf8(mark).ok());
         for mark in marks {
@@ -234,12 +234,12 @@ impl SemanticMemory {
         self.counted.drain(..self.counted.len().saturating_sub(MOST_MARKS * MARK));
     }
 
-    /// One piece of evidence counts once.
+    /// True if this source is counted already: one piece of evidence counts once.
     pub fn rests_on(&self, source: &MemoryRef) -> bool {
         self.sources.contains(source) || self.has_counted(&mark_of_source(source))
     }
 
-    /// What a person has forgotten is no evidence any more. True where it was some.
+    /// Removes evidence that a person has forgotten. True if it was some.
     pub fn forget(&mut self, source: &MemoryRef) -> bool {
         let (sources, counted) = (self.sources.len(), self.counted.len());
         self.sources.retain(|known| known != source);
@@ -253,7 +253,7 @@ impl SemanticMemory {
         was_some
     }
 
-    /// Nothing that was lived or read stands behind it any more, and nobody wants it kept.
+    /// True if no experience or document supports it any more, and nobody wants it kept.
     pub fn is_unfounded(&self) -> bool {
         self.provenance == ConceptProvenance::EpisodicConsolidation
             && self.reinforcements == 0
@@ -262,7 +262,7 @@ impl SemanticMemory {
             && self.sources.iter().all(|source| source.layer != Layer::Hippocampus)
     }
 
-    /// How a passage of a document is known; one that says the same counts once.
+    /// How a passage of a document is known. A passage that says the same counts once.
     pub fn knows(&self, passage: &SourcePassage) -> PassageKnown {
         let said = clipped(&passage.text, LONGEST_TEXT);
         let is_there = |known: &&SourcePassage| known.document == passage.document && known.place == passage.place;
@@ -278,8 +278,8 @@ impl SemanticMemory {
         }
     }
 
-    /// Whether a passage that it keeps says this; of a compressed concept that keeps no more than its place, whether it
-    /// counted these words.
+    /// True if one of its passages says this. A compressed concept only keeps the places of passages; then true if
+    /// these words were counted.
     pub fn says_as_before(&self, known: &SourcePassage, text: &str) -> bool {
         let said = clipped(text, LONGEST_TEXT);
         known.text == said || (known.text.is_empty() && self.has_counted_words(&known.document, &said))
@@ -290,7 +290,7 @@ impl SemanticMemory {
         !said.is_empty() && marks.iter().any(|mark| self.has_counted(mark))
     }
 
-    /// Nothing is known of it, and nobody wants it kept.
+    /// True if nothing is known of it, and nobody wants it kept.
     pub fn is_bare(&self) -> bool {
         self.definition.is_empty()
             && self.properties.is_empty()
@@ -312,7 +312,7 @@ impl SemanticMemory {
     }
 }
 
-/// How a concept's number is written for people and other rooms.
+/// A concept's number as people and other rooms see it.
 pub fn concept_id(number: u32) -> String {
     format!("concept-{number}")
 }
@@ -322,7 +322,7 @@ pub fn concept_number(id: &str) -> Option<u32> {
     id.strip_prefix("concept-")?.parse().ok()
 }
 
-/// The text up to a bound in characters.
+/// The text, cut to a number of characters.
 pub fn clipped(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text[..at].trim_end()),

@@ -1,5 +1,5 @@
-//! A document that is read again and says something else: what it said before at that place goes, with what rested on that
-//! alone. Nothing is changed here; the room keeps what came of it.
+//! A document that is read again and says something else. What it said before at that place is removed, with everything
+//! that depended on it alone. Nothing is changed here; the room commits the result.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ use super::region::AnteriorTemporalLobe;
 use maxim_language::naming;
 use maxim_region::Pulse;
 
-/// Why a concept is gone that a document alone spoke of.
+/// The reason for the end of a concept that only a document mentioned.
 const UNSAID: &str = "the document that spoke of it doesn't any more";
 
-/// What one lesson of a document tells, with names by their keys.
+/// The content of one lesson of a document, with names by their keys.
 struct Told {
     place: String,
     subject: String,
     definition: Option<String>,
-    /// (type, the other).
+    /// (type, the other concept).
     relations: Vec<(String, String)>,
 }
 
@@ -39,12 +39,12 @@ impl Told {
     }
 }
 
-/// A part of a document as it is now.
+/// A part of a document in its present state.
 pub(super) struct Reading<'a> {
     document: &'a str,
     /// Passages of the parts before this one.
     before: u32,
-    /// What the document said beyond this part it says no more.
+    /// True: what the document said beyond this part is no longer said.
     is_last: bool,
     now: Vec<SourcePassage>,
     told: Vec<Told>,
@@ -52,7 +52,7 @@ pub(super) struct Reading<'a> {
 
 /// What a concept lost.
 pub(super) struct Revised {
-    /// Passages of which nothing came in their place.
+    /// Passages that nothing has replaced.
     pub dropped: u32,
     pub ended: Vec<Relation>,
 }
@@ -63,7 +63,7 @@ impl<'a> Reading<'a> {
         Self { document, before, is_last, now: now.collect(), told: lessons.iter().map(Told::of).collect() }
     }
 
-    /// Whether this part says anything of it.
+    /// Whether this part says anything of the concept.
     fn names(&self, key: &str) -> bool {
         self.told.iter().any(|told| told.subject == key || told.mentions(key))
     }
@@ -76,8 +76,9 @@ impl<'a> Reading<'a> {
         self.told.iter().any(|told| told.place == place && told.mentions(key))
     }
 
-    /// Takes out of a concept what the document says no more. What stands at a place where a lesson will tell something else
-    /// of it stays until then, so that the lesson is known for what it is. `key_of`: the name of another concept by its number.
+    /// Removes from a concept what the document no longer says. A passage at a place where a lesson will say something
+    /// else stays until then, so that the lesson is recognised as a change. `key_of`: the name of another concept by
+    /// its number.
     pub fn revise(
         &self,
         key: &str,
@@ -98,7 +99,7 @@ impl<'a> Reading<'a> {
                 .collect();
             let fresh = || self.now.iter().filter(|now| !others.contains(now.text.as_str()));
             let will_be_told = fresh().any(|now| now.place == old.place && self.is_about(key, &now.place));
-            // A lesson isn't about what it only mentions, so it replaces no passage of that.
+            // A lesson isn't about concepts that it only mentions, so it replaces none of their passages.
             let mentioned = fresh().filter(|now| self.mentions(key, &now.place));
             let instead = mentioned.min_by_key(|now| now.place != old.place).cloned();
             match instead.filter(|_| !will_be_told) {
@@ -116,7 +117,7 @@ impl<'a> Reading<'a> {
         (*concept != before).then_some(Revised { dropped, ended })
     }
 
-    /// Places of the passages that the document doesn't hold any more; those that stand elsewhere in it now are moved there.
+    /// Places of passages that the document no longer contains. Passages that moved within it are updated.
     fn stale(&self, key: &str, concept: &mut SemanticMemory) -> Vec<usize> {
         let end = self.before.saturating_add(self.now.len() as u32);
         let mut stale = Vec::new();
@@ -137,7 +138,7 @@ impl<'a> Reading<'a> {
         stale
     }
 
-    /// Takes out the definition and the relations that rested on what is gone alone. The relations that ended.
+    /// Removes the definition and the relations that depended only on what is gone. Returns the relations that ended.
     fn unlearn(
         &self,
         key: &str,
@@ -146,7 +147,7 @@ impl<'a> Reading<'a> {
         key_of: impl Fn(u32) -> Option<String>,
     ) -> Vec<Relation> {
         let of_passage = |passage: &SourcePassage| {
-            // A compressed concept keeps the beginning of its definition, and of its passages the places alone.
+            // A compressed concept keeps the beginning of its definition, and only the places of its passages.
             let text = if passage.text.is_empty() { &concept.definition } else { &passage.text };
             told_in(&SourcePassage { text: text.clone(), ..passage.clone() })
         };
@@ -175,7 +176,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// As a concept keeps it.
+/// In the form in which a concept keeps it.
 fn whole(passage: SourcePassage) -> SourcePassage {
     SourcePassage { text: clipped(&passage.text, LONGEST_TEXT), ..passage }
 }
@@ -185,7 +186,7 @@ fn number_of(place: &str) -> Option<u32> {
     place.rsplit_once("passage ")?.1.parse().ok()
 }
 
-/// What a passage tells, as when it was read.
+/// The content of a passage, as when it was read.
 fn told_in(passage: &SourcePassage) -> Vec<Told> {
     let heading = passage.place.rsplit_once(", passage ").map_or("", |(heading, _)| heading);
     let number = number_of(&passage.place).unwrap_or_default();
@@ -194,18 +195,18 @@ fn told_in(passage: &SourcePassage) -> Vec<Told> {
 }
 
 impl AnteriorTemporalLobe {
-    /// Takes out all that a document said. False where none of this name is known.
+    /// Removes everything that a document said. False if no document of this name is known.
     pub(super) fn forget_document(&self, document: &str, pulse: &mut Pulse<'_, Self>) -> bool {
         let is_known = self.index.of_document(document).next().is_some();
         let (mut left, _) = self.revise(&Reading::new(document, &[], &[], 0, true), pulse);
-        // Nothing tells which of the marks of a compressed one are of this document, which may be read once more.
+        // It is unknown which marks of a compressed concept come from this document, which may be read again.
         left.iter_mut().for_each(|(_, concept)| concept.counted.clear());
         self.store_all(left, pulse);
         is_known
     }
 
-    /// Takes out what a document says no more: the concepts that lost something but are still known, to be kept, and how many
-    /// passages went. Those of which nothing is left go.
+    /// Removes what a document no longer says. Returns the concepts that lost something but are still known, to be
+    /// stored, and the number of removed passages. Concepts with nothing left are removed.
     pub(super) fn revise(
         &self,
         reading: &Reading<'_>,

@@ -1,5 +1,5 @@
-//! Sentences that define: "a mug is a container", "the engine is part of the car". Precision before coverage: what
-//! isn't one of these forms defines nothing.
+//! Sentences that define: "a mug is a container", "the engine is part of the car". Precision comes before coverage:
+//! other forms define nothing.
 
 use maxim_bus::relations::{CAUSES, HAS_PART, IS_A, PART_OF};
 
@@ -36,7 +36,7 @@ const FORMS: [(&str, &str); 18] = [
     (" are ", IS_A),
 ];
 
-/// Where an object ends: what follows describes it.
+/// Where an object ends, because a description follows.
 const ENDS: [&str; 22] = [
     "that", "which", "who", "whose", "where", "when", "for", "with", "used", "made", "designed", "by", "in", "on",
     "from", "of", "to", "and", "but", "because", "so", "as",
@@ -74,7 +74,7 @@ const NO_NAMES: [&str; 28] = [
     "no",
 ];
 
-/// What follows "are" without naming a kind.
+/// Words after "are" that name no kind.
 const NO_KINDS: [&str; 20] = [
     "not",
     "very",
@@ -98,14 +98,14 @@ const NO_KINDS: [&str; 20] = [
     "too",
 ];
 
-/// What one sentence defines.
+/// The definition in one sentence.
 pub fn definition(sentence: &str) -> Option<Definition> {
     let sentence = sentence.trim().trim_end_matches(['.', '!', ';']);
     if sentence.ends_with('?') {
         return None;
     }
     let lower = sentence.to_lowercase();
-    // Lower case may have another length; then places in it mean nothing.
+    // Lower case may have another length; then its places don't match.
     if lower.len() != sentence.len() {
         return None;
     }
@@ -145,7 +145,7 @@ fn named(text: &str, object: bool) -> Option<String> {
     fine.then(|| words.join(" "))
 }
 
-/// The sentences of a text; a dot within a number or a name ends none.
+/// The sentences of a text. A dot within a number or a name doesn't end a sentence.
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;

@@ -135,7 +135,7 @@ fn an_outsiders_word_makes_no_concept_and_changes_none() {
     let poison =
         ConceptLesson { definition: Some("A stove is harmless.".into()), ..lesson("stove", "object", &["p1"]) };
     let turn = MessageId::from_parts(1, 77);
-    // Its own label is a lie, but the turn in which it comes is an outsider's.
+    // Its own label is false: the turn in which it comes is an outsider's.
     rig.send_in(turn, Trust::Outside, LearnConcepts { lessons: vec![poison.clone()] });
     let labelled = ConceptLesson { trust: Trust::Outside, ..poison };
     rig.send(LearnConcepts { lessons: vec![labelled] });
@@ -155,7 +155,7 @@ fn an_outsiders_word_makes_no_concept_and_changes_none() {
     let stove = find(&mut rig, named("stove")).remove(0);
     assert_eq!((stove.definition.as_str(), stove.reinforcements), ("", 1));
     assert_ne!(rig.state_hash(), before, "the refusals are counted");
-    // What is less trusted may support what is known, but doesn't rewrite it.
+    // A less trusted source may support what is known, but doesn't rewrite it.
     let read = ConceptLesson {
         definition: Some("A stove is cold.".into()),
         trust: Trust::Listed,

@@ -1,12 +1,12 @@
-//! Numbers that no concept ever had: an import brings concepts under their own numbers where that means nothing else here.
-//! A number whose concept is gone is never given again, since somebody may still remember it by that.
+//! Numbers that no concept ever had. An import may use them for concepts with the same numbers. The number of a removed
+//! concept is never used again, because somebody may still know the concept by it.
 
 use serde::{Deserialize, Serialize};
 
 /// Stretches that are remembered, the newest.
 const MOST: usize = 256;
 
-/// Stretches below the next number; each from its first number to the one after its last.
+/// Stretches below the next number, each from its first number to the one after its last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Unused(Vec<(u32, u32)>);
@@ -16,7 +16,7 @@ impl Unused {
         self.0.is_empty()
     }
 
-    /// A concept has this number from now on; the next free one was `next` before.
+    /// Marks this number as used; `next` was the next free one before.
     pub fn give(&mut self, number: u32, next: u32) {
         if number >= next {
             self.0.extend((number > next).then_some((next, number)));
@@ -32,7 +32,7 @@ impl Unused {
         self.0.iter().position(|(first, end)| (*first..*end).contains(&number))
     }
 
-    /// Gives a concept from elsewhere its own number, or the next where that was another's.
+    /// The own number of a concept from elsewhere, or the next one if that number is used.
     pub fn number_for(&mut self, theirs: u32, next: &mut u32) -> u32 {
         let number = if theirs >= *next || self.place_of(theirs).is_some() { theirs } else { *next };
         self.give(number, *next);

@@ -1,8 +1,8 @@
-//! Adjacency of all layers in memory, and activation that spreads in it.
+//! Adjacency of all layers in memory, and the activation that spreads in it.
 //!
-//! Spreading activation (Collins & Loftus 1975): child = parent · decay · weight, the maximum over paths, up to a number of
-//! hops, above a cut-off. It is the law of the hippocampus (`hippocampus/spreading.rs`) over all layers at once; edges
-//! stand in the order of their weight, so that a node's weak edges are not even looked at.
+//! Spreading activation (Collins & Loftus 1975): child = parent · decay · weight, the maximum over paths, up to a
+//! number of hops, above a cut-off. It is the law of the hippocampus (`hippocampus/spreading.rs`) over all layers at
+//! once. Edges are sorted by weight, so weak edges of a node are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::hippocampus::spreading::Spreading;
 /// Edges that go out of one record, at most; the weakest are left out.
 pub const MOST_EDGES: usize = 512;
 
-/// What an edge says: between layers, or a layer's own word for it.
+/// The kind of an edge: between layers, or a layer's own word.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum EdgeKind {
@@ -34,7 +34,7 @@ pub struct Edge {
     pub weight: f32,
 }
 
-/// A record of some layer and its edges; the form in which it is stored.
+/// A record of some layer and its edges, as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     pub layer: Layer,
@@ -43,27 +43,27 @@ pub struct Node {
     pub edges: Vec<Edge>,
 }
 
-/// An edge as it is told: between records that needn't be known yet.
+/// An edge as it is reported: its records needn't be known yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToldEdge {
     pub kind: EdgeKind,
     pub from: MemoryRef,
     pub to: MemoryRef,
     pub weight: f32,
-    /// What passes back, 0 for nothing.
+    /// The weight of the way back, 0 for none.
     pub back: f32,
 }
 
 type Activations = hashbrown::HashMap<u32, f32>;
 
-/// The mirror of all layers' edges and those between them. Nodes are numbered in the order of their first edge.
+/// The mirror of all layers' edges, and the edges between layers. Nodes are numbered in the order of their first edge.
 #[derive(Default)]
 pub struct Graph {
     nodes: Vec<Option<Node>>,
     numbers: [HashMap<Arc<str>, u32>; Layer::ALL.len()],
-    /// Who points at a node.
+    /// The nodes that point at a node.
     incoming: Vec<Vec<u32>>,
-    /// Targets and weights beside the nodes, for spreading: the strongest first.
+    /// Targets and weights for spreading, beside the nodes: the strongest first.
     passing: Vec<Vec<(u32, f32)>>,
     edges: usize,
 }
@@ -77,17 +77,17 @@ impl Graph {
         self.nodes.get(number as usize)?.as_ref()
     }
 
-    /// Nodes that stand, by number.
+    /// Existing nodes, by number.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().flatten()
     }
 
-    /// Nodes that stand, and their edges.
+    /// The numbers of existing nodes and of their edges.
     pub fn size(&self) -> (usize, usize) {
         (self.numbers.iter().map(HashMap::len).sum(), self.edges)
     }
 
-    /// Puts a node in, in the place of what was there; nothing takes it out.
+    /// Sets a node in place of the previous one; `None` removes it.
     pub fn set(&mut self, number: u32, node: Option<Node>) {
         self.grow(number);
         let at = number as usize;
@@ -111,7 +111,7 @@ impl Graph {
         }
     }
 
-    /// What a node passes on, and who points at whom.
+    /// Sets what a node passes on, and which nodes point at which.
     fn set_edges(&mut self, number: u32, edges: Vec<Edge>) {
         let at = number as usize;
         let before = std::mem::take(&mut self.passing[at]);
@@ -131,7 +131,7 @@ impl Graph {
         self.passing[at] = edges.iter().map(|edge| (edge.to, edge.weight)).collect();
     }
 
-    /// Activation of all that the seeds reach, seeds included; ascending by number.
+    /// Activation of all nodes that the seeds reach, seeds included; ascending by number.
     pub fn spread(&self, seeds: &[(u32, f64)], how: &Spreading) -> Vec<(u32, f64)> {
         let mut activation = Activations::default();
         let mut frontier: Vec<u32> = Vec::new();
@@ -144,7 +144,7 @@ impl Graph {
         for _ in 0..how.hops {
             frontier.sort_unstable();
             frontier.dedup();
-            // What a node had when the hop began; within the hop it may rise, but only for the next.
+            // A node's activation when the hop began. It may rise within the hop, but only for the next hop.
             let parents: Vec<(u32, f32)> = frontier.iter().map(|node| (*node, activation[node])).collect();
             frontier.clear();
             for (node, parent) in parents {
@@ -153,7 +153,7 @@ impl Graph {
                 for (neighbour, weight) in passing {
                     let child = share * weight;
                     if child < cut_off {
-                        break; // edges stand in the order of their weight
+                        break; // edges are sorted by weight
                     }
                     if raise(&mut activation, *neighbour, child) {
                         frontier.push(*neighbour);
@@ -171,7 +171,7 @@ impl Graph {
 }
 
 impl Graph {
-    /// Ids of the concepts that an edge, of either direction, joins with a record.
+    /// Ids of the concepts that an edge, in either direction, joins with a record.
     pub fn concepts_of(&self, record: &MemoryRef) -> BTreeSet<Arc<str>> {
         let Some((number, node)) = self.number(record).and_then(|number| Some((number, self.node(number)?))) else {
             return BTreeSet::new();
@@ -192,12 +192,12 @@ fn raise(activation: &mut Activations, node: u32, to: f32) -> bool {
     rises
 }
 
-/// Changes to a graph that are being thought out: the graph itself stays as it is.
+/// Planned changes to a graph; the graph itself stays as it is.
 pub struct Draft<'a> {
     graph: &'a Graph,
     /// Number of the next new node.
     pub next: u32,
-    /// Nodes as they will be; nothing for those that go.
+    /// Nodes in their new state; `None` for removed ones.
     pub changed: BTreeMap<u32, Option<Node>>,
     fresh: BTreeMap<MemoryRef, u32>,
 }
@@ -231,7 +231,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Takes an edge in; of one that is known the stronger weight stays.
+    /// Adds an edge; of a known edge the stronger weight stays.
     pub fn link(&mut self, told: &ToldEdge) {
         if told.from == told.to {
             return;
@@ -257,7 +257,7 @@ impl<'a> Draft<'a> {
         self.changed.insert(from, Some(node));
     }
 
-    /// Takes an edge out, both ways.
+    /// Removes an edge, both ways.
     pub fn weaken(&mut self, a: &MemoryRef, b: &MemoryRef, kind: &EdgeKind) {
         let (Some(a), Some(b)) = (self.number(a), self.number(b)) else { return };
         for (from, to) in [(a, b), (b, a)] {
@@ -269,7 +269,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Takes a record out with every edge to and from it.
+    /// Removes a record with every edge to and from it.
     pub fn unlink(&mut self, record: &MemoryRef) {
         let Some(number) = self.number(record) else { return };
         let fresh = self.changed.keys().copied().collect::<Vec<u32>>();

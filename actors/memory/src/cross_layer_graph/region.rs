@@ -2,9 +2,9 @@
 //! through both.
 //!
 //! Biology: the association fibres between the regions of memory.
-//! Law: spreading activation, decay 0.5 a hop (`graph.rs`). A record that is gone takes its edges with it, everywhere, in
-//! one commit; what another room says of it afterwards, because it hadn't heard yet, makes no edge.
-//! Remembers: each record that has edges, with them; for some minutes what is gone. Forgets: with the records.
+//! Law: spreading activation, decay 0.5 a hop (`graph.rs`). A removed record takes its edges with it, everywhere, in
+//! one commit. If another room reports something of it afterwards, because it hadn't heard yet, this makes no edge.
+//! Remembers: each record that has edges, with these; for some minutes, removed records. Forgets: with the records.
 //! Down: new edges wait in its inbox; nothing is associated meanwhile.
 
 use std::collections::BTreeMap;
@@ -31,10 +31,10 @@ use crate::hippocampus::spreading::Spreading;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, RecordView, Region};
 
-/// How the room is set up.
+/// Settings of the room.
 #[derive(Clone, Debug)]
 pub struct GraphSettings {
-    /// How long another room is waited for. Default 1 s.
+    /// How long to wait for another room. Default 1 s.
     pub deadline: SignedDuration,
     /// How activation spreads, the same as in the hippocampus.
     pub spreading: Spreading,
@@ -53,7 +53,7 @@ pub struct CrossLayerGraph {
     pub(super) open: BTreeMap<MessageId, Box<Open>>,
     #[serde(default)]
     pub(super) gone: Gone,
-    /// Edges that stand when the hippocampus has said that their episodes are there, by the question to it.
+    /// Edges that are added when the hippocampus has confirmed their episodes, by the question to it.
     #[serde(default)]
     pub(super) doubted: BTreeMap<MessageId, Doubted>,
     #[serde(skip)]
@@ -62,7 +62,7 @@ pub struct CrossLayerGraph {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum GraphEvent {
-    /// Nodes as they are now; nothing for those that are gone.
+    /// Nodes in their present state; `None` for removed ones.
     Changed {
         nodes: Vec<(u32, Option<Node>)>,
         next: u32,
@@ -74,7 +74,7 @@ pub enum GraphEvent {
     Answered {
         id: MessageId,
     },
-    /// Edges wait for an answer; in the place of a question that wasn't answered.
+    /// Edges wait for an answer, in place of a question that wasn't answered.
     Doubted {
         before: Option<MessageId>,
         question: MessageId,
@@ -206,7 +206,7 @@ impl CrossLayerGraph {
         pulse.keep(GraphEvent::Changed { nodes: draft.changed.into_iter().collect(), next });
     }
 
-    /// What a hop over the edges that are held here reaches, its beginnings included.
+    /// Everything that one hop over this room's edges reaches, its starting points included.
     pub(super) fn hop(&self, from: &[(MemoryRef, f64)], spreading: &Spreading) -> Vec<(MemoryRef, f64)> {
         let known: Vec<(u32, f64)> =
             from.iter().filter_map(|(record, activation)| Some((self.graph.number(record)?, *activation))).collect();
@@ -260,7 +260,7 @@ impl Hears<RecordsRemoved> for CrossLayerGraph {
 }
 
 impl CrossLayerGraph {
-    /// Records go with all their edges, and concepts are told what they don't rest on any more.
+    /// Removes records with all their edges, and tells concepts which sources they lost.
     fn let_go(&self, records: &[MemoryRef], forgotten: bool, pulse: &mut Pulse<'_, Self>) {
         self.change(|draft| records.iter().for_each(|record| draft.unlink(record)), pulse);
         pulse.keep(GraphEvent::LetGo { records: records.to_vec(), at: pulse.now(), forgotten });

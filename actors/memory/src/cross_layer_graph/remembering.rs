@@ -1,5 +1,5 @@
-//! Edges in an export and back: a record with all that goes out of it is one line. Ends are named by layer and id, so that
-//! numbers may differ from place to place.
+//! Edges in an export and back: a record with all its outgoing edges is one line. Ends are named by layer and id,
+//! because numbers differ between brains.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ impl Remembers for CrossLayerGraph {
         vec!["edges"]
     }
 
-    /// By layer and id. Only a page is held at once, however large the graph.
+    /// By layer and id. Only one page is in memory at once, however large the graph is.
     fn recall(&self, _part: &str, after: Option<&str>, limit: usize, _records: &RecordView<'_>) -> Vec<(String, Json)> {
         let after = after.and_then(|after| after.split_once('/'));
         let mut page: BTreeMap<(&str, &str), &Node> = BTreeMap::new();
@@ -51,7 +51,8 @@ impl Remembers for CrossLayerGraph {
         page.into_iter().filter_map(line).collect()
     }
 
-    /// Ends are called as they are here. What leads to a record that isn't, or whose id is another's, is left out and said.
+    /// Ends get their local names. Edges to a record that doesn't exist here, or whose id is another's here, are left
+    /// out and reported.
     fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let (mut told, mut took) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -62,7 +63,7 @@ impl Remembers for CrossLayerGraph {
     }
 }
 
-/// Whether a record has the same name in every brain.
+/// True if a record has the same name in every brain.
 fn is_everywhere(record: &MemoryRef) -> bool {
     match record.layer {
         // A kind of event is its own name.
@@ -72,7 +73,7 @@ fn is_everywhere(record: &MemoryRef) -> bool {
     }
 }
 
-/// What a record of a file is called here; nothing where that isn't known yet, and nothing within where it isn't here.
+/// The local name of a record of a file; `None` if it isn't known yet, `Some(None)` if the record isn't here.
 fn here(record: &MemoryRef, names: &Names) -> Option<Option<MemoryRef>> {
     if is_everywhere(record) {
         return Some(Some(record.clone()));
@@ -124,7 +125,7 @@ impl CrossLayerGraph {
 }
 
 impl CrossLayerGraph {
-    /// The edges out of a node, the strongest first and of equals by name.
+    /// The edges out of a node, the strongest first and equals by name.
     fn named(&self, node: &Node) -> Vec<NamedEdge> {
         let mut edges: Vec<NamedEdge> = node
             .edges

@@ -14,7 +14,7 @@ fn edge(from: MemoryRef, to: MemoryRef, weight: f32, back: f32) -> ToldEdge {
     ToldEdge { kind: EdgeKind::Own("ASSOCIATES".into()), from, to, weight, back }
 }
 
-/// A graph with the changes that are thought out for it, as the room has it.
+/// A graph with the changes that are planned for it, as in the room.
 #[derive(Default)]
 struct Changing {
     graph: Graph,
@@ -22,7 +22,7 @@ struct Changing {
 }
 
 impl Changing {
-    /// The numbers that changed.
+    /// The changed numbers.
     fn change(&mut self, think: impl FnOnce(&mut Draft<'_>)) -> Vec<u32> {
         let mut draft = Draft::new(&self.graph, self.next);
         think(&mut draft);
@@ -163,7 +163,7 @@ proptest! {
         prop_assert!(found.iter().all(|(node, a)| !clear(*a) || expected.contains_key(node)));
     }
 
-    /// What was stored node by node is the graph that was built edge by edge.
+    /// A graph from stored nodes equals the graph that was built edge by edge.
     #[test]
     fn a_graph_comes_back_from_its_nodes(
         edges in prop::collection::vec((0u32..12, 0u32..12, 1u32..=20), 0..40),
@@ -239,7 +239,7 @@ mod room {
         rig
     }
 
-    /// Tells of edges, of whose episodes these aren't there.
+    /// Reports edges; the hippocampus then answers that these episodes are missing.
     fn tell(rig: &mut Rig<CrossLayerGraph>, edges: Vec<CrossEdge>, missing: &[&str]) {
         rig.send(RecordsLinked { edges });
         let (question, asked) = rig.heard_with::<FollowAssociations>().pop().expect("the hippocampus is asked");
@@ -270,7 +270,7 @@ mod room {
     fn what_is_associated_is_fetched_and_what_is_silent_is_named() {
         let mut rig = linked();
         let asked = RecallAssociated { memory_id: Some("e1".into()), depth: Some(9), ..RecallAssociated::default() };
-        // Silent: the hops are done without its associations, and it is waited for once, then once more for the episodes.
+        // Silence: the hops are done without its associations. It is waited for once, and once more for the episodes.
         rig.send(asked.clone());
         assert_eq!(rig.heard::<FollowAssociations>()[0].ids, ["e1"]);
         rig.pass(Duration::from_secs(1));
@@ -358,7 +358,7 @@ mod room {
         assert!(told.forgotten, "a person wanted it");
         tell(&mut rig, taught("e2"), &[]);
         assert_eq!((rig.region().graph().size(), rig.heard::<SourcesRemoved>().len()), ((2, 2), 0));
-        // It goes while its answer is on the way.
+        // It is removed while its answer is on the way.
         rig.send(RecordsLinked { edges: taught("e3") });
         let (question, _) = rig.heard_with::<FollowAssociations>().pop().expect("asked");
         rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e3".into()], forgotten: true, again: false });
@@ -370,7 +370,7 @@ mod room {
         rig.send(RecordsLinked { edges: taught("e4") });
         let told = rig.heard::<SourcesRemoved>().len();
         assert_eq!((rig.region().graph().size().1, told), (0, 0), "nobody is left to tell");
-        // It came back, by an import say, and something new is learned of it.
+        // It came back, for example by an import, and something new is learned from it.
         rig.pass(Duration::from_secs(301));
         tell(&mut rig, taught("e1"), &[]);
         assert_eq!(rig.region().graph().size().1, 2);
@@ -394,7 +394,7 @@ mod room {
         let told = rig.heard::<SourcesRemoved>().remove(0);
         assert_eq!(told.gone, [("cup".into(), at(Layer::Hippocampus, "turn that was let pass"))]);
         assert!(!told.forgotten, "nobody had it forgotten");
-        // What is known needn't be asked for.
+        // Known episodes need no question.
         rig.send(RecordsLinked { edges: taught("e1") });
         rig.pass(Duration::from_secs(3_600));
         assert!(rig.heard::<FollowAssociations>().is_empty());

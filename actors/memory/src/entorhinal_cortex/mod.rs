@@ -1,4 +1,4 @@
-//! What is this like: situations compared by meaning, structure, time and context.
+//! What is this like? Situations compared by meaning, structure, time and context.
 
 mod asking;
 pub mod law;

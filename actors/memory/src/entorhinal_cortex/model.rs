@@ -1,4 +1,4 @@
-//! What is kept of a situation.
+//! The stored form of a situation.
 
 use jiff::Timestamp;
 use maxim_bus::signals::recall::Via;
@@ -13,14 +13,14 @@ use maxim_language::{Encoder, EncoderId};
 /// Characters of a text that an answer carries.
 const CLIP: usize = 600;
 
-/// A situation with what the encoder made of its text.
+/// A situation with the encoder's result for its text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub situation: Situation,
-    /// Which encoder made the vector.
+    /// The encoder of the vector.
     pub encoder: EncoderId,
     pub vector: PackedVector,
-    /// Kept, since a million of them take seconds to make.
+    /// Stored, because a million of them take seconds to make.
     pub signature: Signature,
 }
 
@@ -35,10 +35,10 @@ impl Item {
         Self { situation, encoder, vector, signature }
     }
 
-    /// The situation's record: an item of the same shape whose vector stands elsewhere. Packed, since a JSON list of steps
-    /// would be five times as long.
+    /// The situation's record: an item of the same shape whose vector is stored elsewhere. Packed, because a JSON list
+    /// of steps would be five times as long.
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Times, texts and numbers: nothing that the format refuses.
+        // Times, texts and numbers: serialising them can't fail.
         postcard::to_stdvec(&(&self.situation, "", PackedVector::default(), Signature::default())).unwrap_or_default()
     }
 
@@ -49,13 +49,13 @@ impl Item {
             .ok()
     }
 
-    /// The record of its vector, until a segment holds it.
+    /// The record of its vector, until a segment contains it.
     pub fn vector_bytes(&self) -> Vec<u8> {
         let signature = self.signature.iter().flat_map(|word| word.to_le_bytes());
         signature.chain(self.vector.to_record(&self.encoder)).collect()
     }
 
-    /// Takes the vector out of such a record, if that is this encoder's.
+    /// Takes the vector out of such a record, if it is this encoder's.
     pub fn take_vector(&mut self, record: &[u8], encoder: &EncoderId) -> Option<()> {
         let (words, vector) = record.split_first_chunk::<32>()?;
         let vector = PackedVector::from_record(vector, encoder)?;
@@ -67,7 +67,7 @@ impl Item {
     }
 }
 
-/// A situation as it is told to who asked.
+/// A situation in the form of an answer.
 pub fn answer(situation: Situation, score: f64, parts: LikenessParts) -> Similar {
     let Situation { layer, id, at, text, goal, tool, success, .. } = situation;
     Similar {
@@ -84,7 +84,7 @@ pub fn answer(situation: Situation, score: f64, parts: LikenessParts) -> Similar
     }
 }
 
-/// What is asked for: the parts of a situation that are known.
+/// A question: the known parts of a situation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cue {
     pub text: Option<PackedVector>,
@@ -107,7 +107,7 @@ impl Cue {
         Self { text, goal, mode, tool, success, objects, people, at: Some(at), layer: None }
     }
 
-    /// Nothing is said that could be compared.
+    /// True if it has nothing that could be compared.
     pub fn is_empty(&self) -> bool {
         self.text.is_none()
             && self.goal.is_none()

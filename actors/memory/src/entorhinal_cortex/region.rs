@@ -1,11 +1,11 @@
-//! The entorhinal cortex as a room: knows which situations are like one another.
+//! The entorhinal cortex as a room: knows which situations are similar.
 //!
 //! Biology: the entorhinal cortex, where patterns are separated on the way into memory and completed on the way out.
-//! Law: `law.rs` weighs the parts of a likeness, `language::nearest` finds the near among many.
-//! Remembers: every situation that a layer of memory told of, as a record; its vector with that vector's encoder in a
-//! segment of many, and until that is written in a record of its own.
+//! Law: `law.rs` weighs the parts of a likeness, `language::nearest` finds the nearest among many.
+//! Remembers: every situation that a memory layer reported, as a record. Its vector is in a segment of many, with the
+//! encoder of the vectors; until that segment is written, in its own record.
 //! Forgets: what its layer forgot.
-//! Down: what is stored waits in its inbox; likeness is a missing section.
+//! Down: new situations wait in its inbox; likeness is a missing section.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,27 +30,27 @@ use maxim_language::packed::PackedVector;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, RecordView, Region};
 
-/// Answers where the question says nothing about their number.
+/// Answers if the question gives no number.
 pub(super) const USUAL_LIMIT: usize = 5;
 
-/// How the room is set up.
+/// Settings of the room.
 #[derive(Clone, Debug)]
 pub struct EntorhinalSettings {
-    /// Makes vectors of texts. When it is another than before, all are made anew while answers go on.
+    /// Makes vectors of texts. If it changes, all vectors are made again, and questions are answered meanwhile.
     pub encoder: Arc<dyn Encoder>,
-    /// What the encoder outside of the program is called, if there is one.
+    /// The name of the external encoder, if there is one.
     pub outer: Option<String>,
     /// Local time zone of the body.
     pub zone: TimeZone,
-    /// How much each part counts in likeness.
+    /// How much each part counts in the likeness.
     pub weights: LikenessWeights,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct EntorhinalCortex {
-    /// Places given out.
+    /// The number of assigned places.
     pub(super) places: u32,
-    /// Segments of places on disk.
+    /// Number of segments of places on disk.
     pub(super) sealed: u32,
     #[serde(default)]
     pub(super) outer: Outer,
@@ -67,7 +67,7 @@ pub enum EntorhinalEvent {
     Indexed {
         place: u32,
         situation: Box<Situation>,
-        /// What the handler made of it, so that it is made once; a reload makes it again.
+        /// The handler's result, so that it is made only once. A reload makes it again.
         #[serde(skip)]
         made: Option<Box<Item>>,
     },
@@ -77,15 +77,15 @@ pub enum EntorhinalEvent {
     Encoded {
         vectors: Vec<(u32, PackedVector)>,
     },
-    /// So many segments are on disk; the rest is in records alone.
+    /// This many segments are on disk; the rest is only in records.
     Sealed {
         segments: u32,
     },
-    /// Places changed whose segments are on disk.
+    /// Changed places whose segments are on disk.
     Worn {
         at: Timestamp,
     },
-    /// This segment was written anew.
+    /// This segment was rewritten.
     Resealed {
         segment: u32,
     },
@@ -153,7 +153,7 @@ impl Region for EntorhinalCortex {
         due.or_else(|| self.worn_due()).into_iter().chain(self.outer.due(self.places)).min()
     }
 
-    /// Makes some of what is kept anew; between the steps questions are answered.
+    /// Remakes some of the stored data. Questions are answered between the steps.
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         if !self.settle_some(pulse) {
             self.tick_outer(pulse);
@@ -169,7 +169,7 @@ fn id_key(layer: &str, id: &str) -> Vec<u8> {
 }
 
 impl EntorhinalCortex {
-    /// The situation that a layer told of a record, for who reads beside the room. What can't be read is left out.
+    /// The situation that a layer reported for a record, for readers outside the room. An unreadable one is left out.
     pub fn situation_in(records: &RecordView<'_>, layer: &str, id: &str) -> Option<Situation> {
         let place = records.read(&id_key(layer, id)).ok()??;
         let item = records.read(&item_key(serde_json::from_slice(&place).ok()?)).ok()??;
@@ -185,14 +185,14 @@ impl EntorhinalCortex {
         Some(Item::from_bytes(&bytes)?.situation)
     }
 
-    /// The record that a question names, in whatever layer it is.
+    /// The record that a question names, in any layer.
     fn named(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Option<(u32, Situation)> {
         let id = query.memory_id.as_deref()?;
         let place = LAYERS.into_iter().find_map(|layer| self.place_of(layer, id, pulse))?;
         Some((place, self.situation(place, pulse)?))
     }
 
-    /// What the question says, and the place that it must not find.
+    /// The question as a cue, and the place that it must not find.
     pub(super) fn cue(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Result<(Cue, Option<u32>), String> {
         if let Some(layer) = query.layer.as_deref().filter(|layer| !LAYERS.contains(layer)) {
             return Err(format!("there is no layer {layer:?}; there are {}", LAYERS.join(", ")));

@@ -1,4 +1,4 @@
-//! A stretch of situations as columns, so that a large store wakes without reading each record.
+//! A range of situations as columns, so that a large store wakes without reading each record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::packing::{DamagedSegment, Packer, Unpacker};
 const KIND: [u8; 4] = *b"MXE2";
 /// Places of a segment.
 pub const SEGMENT: u32 = 4096;
-/// Newest places that are never sealed: most changes come soon.
+/// The newest places are never sealed, because most changes come soon.
 pub const HELD_OPEN: u32 = 1024;
 const NONE: u32 = u32::MAX;
 
@@ -19,7 +19,8 @@ impl SituationIndex {
         let mut out = Packer::new(KIND);
         out.text(self.encoder().as_str());
         let rows: Vec<Row> = places.clone().map(|place| self.row(place)).collect();
-        // Only the names that occur here, numbered anew: all names in each segment would be read again with each.
+        // Only the names that occur here, renumbered. With all names in each segment, all would be read again with
+        // each.
         let mut used = BTreeMap::new();
         let named =
             |row: &Row| [Some(row.layer), row.tool, row.goal, row.mode].into_iter().flatten().collect::<Vec<_>>();
@@ -58,7 +59,8 @@ impl SituationIndex {
         out.finish()
     }
 
-    /// Whether [`SituationIndex::append`] would take these bytes; a start is told of them without making an index twice.
+    /// True if [`SituationIndex::append`] would accept these bytes. A start can ask this without building an index
+    /// twice.
     pub fn would_append(&self, bytes: &[u8]) -> bool {
         let named = Unpacker::open(bytes, KIND).and_then(|mut reader| reader.text("the encoder's id"));
         named == Ok(self.encoder().as_str())
@@ -91,7 +93,7 @@ impl SituationIndex {
             };
             for list in [&mut row.objects, &mut row.people] {
                 let length = next()? as usize;
-                // Room for no more, so that nothing is moved when it becomes a place's.
+                // Without spare room, so that nothing is moved when it becomes a place's list.
                 list.reserve_exact(length.min(SEGMENT as usize));
                 for _ in 0..length {
                     list.extend(given(next()?));

@@ -1,5 +1,5 @@
-//! What is on disk of situations, and how it settles: records of the newest, segments of the rest, and what is to be made
-//! anew because it was damaged, is another encoder's or has changed much.
+//! Situations on disk: records of the newest, segments of the rest. Data that was damaged, is another encoder's or has
+//! changed much is remade step by step.
 
 use maxim_bus::clock::Reckoned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,15 +13,15 @@ use super::segment::{HELD_OPEN, SEGMENT};
 use super::situation_index::SituationIndex;
 use maxim_region::{Pulse, RecordView};
 
-/// Vectors that are made anew in one step.
+/// Vectors that are remade in one step.
 const ENCODED_A_STEP: usize = 64;
 /// Changed places of a segment from which it is written anew.
 const WORN: usize = SEGMENT as usize / 8;
-/// For so long nothing has changed before that: what changes one place of a segment changes others soon.
+/// It is rewritten after this time without changes: the places of one segment often change soon after each other.
 const CALM: SignedDuration = SignedDuration::from_secs(2);
 
 const ITEM: &str = "item/";
-/// Vectors of items that stand in no segment, or otherwise.
+/// Vectors of items that are in no segment, or differ from it.
 const VECTOR: &str = "vector/";
 /// Places whose items changed since their segment was written.
 const CHANGED: &str = "changed/";
@@ -51,7 +51,7 @@ fn places_of(segment: u32) -> std::ops::Range<u32> {
     segment * SEGMENT..(segment + 1) * SEGMENT
 }
 
-/// Records of a stretch of places, by place.
+/// Records of a range of places, by place.
 fn stretch(prefix: &str, places: std::ops::Range<u32>, records: &RecordView<'_>) -> BTreeMap<u32, Vec<u8>> {
     let found = records.between(&place_key(prefix, places.start), &place_key(prefix, places.end));
     found.into_iter().filter_map(|(key, bytes)| Some((place_of_key(&key, prefix)?, bytes))).collect()
@@ -68,12 +68,12 @@ fn changed_places(records: &RecordView<'_>) -> Vec<u32> {
     keys.filter_map(|(key, _)| place_of_key(&key, CHANGED)).collect()
 }
 
-/// What is not on disk as it should be.
+/// Data that is not yet on disk as it should be.
 #[derive(Default)]
 pub struct Unsettled {
     /// Places without a vector of the present encoder.
     pub stale: BTreeSet<u32>,
-    /// Segments that can't be read, or are another encoder's.
+    /// Segments that are unreadable, or another encoder's.
     broken: BTreeSet<u32>,
     /// Places that changed since their segment was written.
     changed: BTreeSet<u32>,
@@ -97,7 +97,7 @@ impl Unsettled {
         self.stale.range(places_of(segment)).next().is_some()
     }
 
-    /// A segment of which so much changed that it is written anew.
+    /// A segment with so many changes that it should be rewritten.
     fn worn(&self) -> Option<u32> {
         if self.changed.len() < WORN {
             return None;
@@ -112,7 +112,7 @@ impl Unsettled {
     }
 }
 
-/// Reads what waking reads, segment by segment.
+/// Reads what waking reads, one segment at a time.
 pub fn pass_over(places: u32, sealed: u32, records: &RecordView<'_>, settings: &EntorhinalSettings) {
     let index = empty_index(settings);
     let is_whole = |segment: u32| records.bytes(&segment_key(segment)).is_some_and(|bytes| index.would_append(&bytes));
@@ -130,7 +130,7 @@ pub fn pass_over(places: u32, sealed: u32, records: &RecordView<'_>, settings: &
 }
 
 impl EntorhinalCortex {
-    /// Whole segments as they are, what changed in them, and the rest from its records.
+    /// Reads whole segments, their changes, and the rest from records.
     pub(super) fn read_situations(&mut self, records: &RecordView<'_>, settings: &EntorhinalSettings) {
         let mut index = empty_index(settings);
         index.reserve(self.places as usize);
@@ -169,7 +169,7 @@ impl EntorhinalCortex {
         }
     }
 
-    /// Puts what records say of a place into the index. Its vector is made anew later if none is of this encoder.
+    /// Puts a place's records into the index. Its vector is remade later if there is none of this encoder.
     fn take_up(&mut self, place: u32, item: Option<&[u8]>, vector: Option<&[u8]>) {
         let (Some(index), Some(encoder)) = (&mut self.index, &self.encoder) else { return };
         let Some(mut item) = item.and_then(Item::from_bytes) else {
@@ -185,18 +185,18 @@ impl EntorhinalCortex {
         index.put(place, &item);
     }
 
-    /// Something is to be settled at once.
+    /// True if something must be settled at once.
     pub(super) fn is_unsettled(&self) -> bool {
         !self.unsettled.stale.is_empty() || !self.unsettled.broken.is_empty()
     }
 
-    /// When a segment is to be written anew in which much has changed.
+    /// When a segment with many changes must be rewritten.
     pub(super) fn worn_due(&self) -> Option<Timestamp> {
         self.unsettled.worn()?;
         Some(self.unsettled.worn_at.map_or(Timestamp::UNIX_EPOCH, |at| at.later(CALM)))
     }
 
-    /// Does the next step of what is to be settled; false if nothing is.
+    /// Does the next step of settling; false if there is none.
     pub(super) fn settle_some(&self, pulse: &mut Pulse<'_, Self>) -> bool {
         let broken = self.unsettled.broken.iter().find(|segment| !self.unsettled.is_stale(**segment));
         let worn = self.worn_due().filter(|due| *due <= pulse.now()).and_then(|_| self.unsettled.worn());
@@ -233,7 +233,8 @@ impl EntorhinalCortex {
         is_sealed
     }
 
-    /// Writes the next segment when enough have come behind it, as it was before this message; how many there are then.
+    /// Writes the next segment if enough places came after it, in its state before this message. Returns the number of
+    /// segments then.
     pub(super) fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) -> u32 {
         let number = self.sealed;
         if self.places < (number + 1) * SEGMENT + HELD_OPEN || self.unsettled.is_stale(number) {
@@ -252,7 +253,7 @@ impl EntorhinalCortex {
         pulse.keep(EntorhinalEvent::Resealed { segment });
     }
 
-    /// Writes a segment in place of the vectors' records.
+    /// Writes a segment, and removes the vectors' records that it replaces.
     fn write_segment(&self, number: u32, pulse: &mut Pulse<'_, Self>) {
         let Some(index) = &self.index else { return };
         pulse.put_bytes(segment_key(number), index.pack(number));

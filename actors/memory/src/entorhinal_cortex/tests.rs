@@ -180,7 +180,7 @@ fn a_large_store_wakes_from_its_segments_and_knows_what_changed_in_them() {
         store(&mut rig, vec![told(n)]);
     }
     let [wakes, again] = rig.woken_by();
-    assert_eq!(wakes, again, "and when all are made anew");
+    assert_eq!(wakes, again, "and when all are made again");
     assert_eq!(again.iter().filter(|(key, _)| key.starts_with(b"segment/")).count(), segments, "in segments again");
     assert!(again.len() < lists.len() / 2, "{} after {}", again.len(), lists.len());
 }
@@ -194,7 +194,7 @@ fn a_question_without_a_cue_is_told_what_to_give() {
     assert!(unknown.problem.expect("a problem").contains("zzz"));
 }
 
-/// The table under another name, with every vector turned: an encoder of another make.
+/// The table under another name, with every vector turned: another kind of encoder.
 #[derive(Debug)]
 struct Turned {
     table: TokenTable,

@@ -1,7 +1,8 @@
-//! Pages of episodes for an export, read beside the room: out of a frozen view a page is of one moment however it goes on.
+//! Pages of episodes for an export, read outside the room from a frozen view: a page shows one moment, whatever changes
+//! meanwhile.
 //!
-//! An episode's line holds its record to the byte, of a small one what it is found by (`held.rs`), and its edges to earlier
-//! ones, by their ids: numbers differ from place to place.
+//! An episode's line contains its record byte for byte, what a small one is found by (`held.rs`), and its edges to
+//! earlier ones, by id: numbers differ between brains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -22,21 +23,21 @@ use maxim_region::{RecordView, Unreadable, end_of, lines};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EpisodePage {
     pub lines: Vec<String>,
-    /// What to go on after; none at the end.
+    /// Where to continue; `None` at the end.
     pub next: Option<String>,
     /// Records that are no text.
     pub unreadable: usize,
 }
 
-/// Whether it is the place of an episode, as a page gives it.
+/// True if it is the place of an episode, in the form of a page.
 pub fn is_place(after: &str) -> bool {
     after.strip_prefix(EPISODES).is_some_and(|number| u32::from_str_radix(number, 16).is_ok())
 }
 
-/// What is known of an episode's situation, by its id.
+/// The known situation of an episode, by its id.
 pub type Situations<'a> = &'a dyn Fn(&str) -> Option<Situation>;
 
-/// Episodes after a place, in the order of experience; those that are small with what the indexes hold of them.
+/// Episodes after a place, in the order of experience; small ones with what the indexes hold of them.
 ///
 /// # Errors
 /// A record can't be read.
@@ -72,7 +73,7 @@ pub fn page(
                     id
                 }
             };
-            // What is gone has no edges, though a block may still say so.
+            // Removed episodes have no edges, though a block may still list them.
             links.edges.extend(id.map(|to| NamedEdge::of(edge, to)));
         }
         match WholeLine::write(record, &links, held.get(number)) {
@@ -87,7 +88,7 @@ fn number_of(key: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(EPISODES)?, 16).ok()
 }
 
-/// The id of an episode, whole or compressed, which its record begins with, unless it came in another order of members.
+/// The id of an episode, whole or compressed. Its record begins with the id, unless its members came in another order.
 fn id_of(record: &[u8]) -> Option<String> {
     match record.strip_prefix(b"{\"id\":").or_else(|| record.strip_prefix(b"[")) {
         Some(rest) => serde_json::Deserializer::from_slice(rest).into_iter::<String>().next()?.ok(),
@@ -95,14 +96,14 @@ fn id_of(record: &[u8]) -> Option<String> {
     }
 }
 
-/// What the small ones among these episodes are found by. Their words are read out of their segments in one go, which takes as
-/// long for one of them as for a page.
+/// What the small ones of these episodes are found by. Their words are read from their segments together, which takes
+/// as long for one as for a page.
 fn held(
     records: &RecordView<'_>,
     situations: Situations<'_>,
     episodes: &[(u32, Vec<u8>)],
 ) -> Result<BTreeMap<u32, Held>, Unreadable> {
-    // A whole record is an object.
+    // The record of a whole episode is an object.
     let small = episodes.iter().filter(|(_, record)| record.first() == Some(&b'['));
     let small = small.filter_map(|(number, record)| Some((*number, serde_json::from_slice(record).ok()?)));
     let mut held = BTreeMap::new();
@@ -131,7 +132,7 @@ fn held(
     Ok(held)
 }
 
-/// The segments of words in which these documents may be; all of them in a store that doesn't say which hold what.
+/// The word segments that may contain these documents. All segments, in a store that doesn't note which contain what.
 pub(super) fn segments(records: &RecordView<'_>, documents: &BTreeSet<u32>) -> Result<Vec<Vec<u8>>, Unreadable> {
     let under = |prefix: &[u8]| (Bound::Included(prefix.to_vec()), end_of(prefix));
     let spans = records.read_range(under(TEXT_SPANS), usize::MAX)?;
@@ -149,7 +150,7 @@ pub(super) fn segments(records: &RecordView<'_>, documents: &BTreeSet<u32>) -> R
     Ok(found)
 }
 
-/// The edges that episodes keep, from their sealed blocks and from what came since.
+/// The stored edges of episodes, from sealed blocks and later records.
 fn rows(records: &RecordView<'_>, first: u32, last: u32) -> Result<BTreeMap<u32, Vec<Edge>>, Unreadable> {
     let mut rows = BTreeMap::new();
     for block in first / BLOCK..=last / BLOCK {

@@ -41,19 +41,19 @@ fn null_is_empty<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-/// A line of an export: a whole record, which comes back byte for byte as it was.
+/// A line of an export: a whole record, which is restored byte for byte.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WholeLine {
     pub episode: EpisodicMemory,
     /// The record as it was written.
     pub record: String,
-    /// What the episode was joined with; none in an export that doesn't tell, where it is linked anew.
+    /// The episode's links. `None` in an export without them; then the episode is linked again.
     pub links: Option<Links>,
-    /// What a small one is found by; none in an export that doesn't tell, where it is found by what its record holds.
+    /// What a small episode is found by. `None` in an export without it; then it is found by the content of its record.
     pub held: Option<Held>,
 }
 
-/// What an episode is joined with.
+/// The links of an episode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Links {
@@ -89,11 +89,11 @@ impl NamedEdge {
     }
 }
 
-/// The member that only an export's line has.
+/// The member that only lines of an export have.
 const EPISODE: &str = "episode";
 
 impl WholeLine {
-    /// The line that [`WholeLine::parse`] reads. Nothing for a record that isn't text.
+    /// The line for [`WholeLine::parse`]. `None` for a record that isn't text.
     pub fn write(record: &[u8], links: &Links, held: Option<&Held>) -> Option<String> {
         let links = serde_json::to_string(links).ok()?;
         let held = held.map(serde_json::to_string).transpose().ok()?;
@@ -101,7 +101,7 @@ impl WholeLine {
         Some(format!("{{\"{EPISODE}\":{},\"links\":{links}{held}}}", std::str::from_utf8(record).ok()?))
     }
 
-    /// Nothing for a line of another kind.
+    /// `None` for a line of another kind.
     pub fn parse(line: &str) -> Option<Result<Self, BadLine>> {
         lines::member(line, EPISODE)?;
         Some(Self::read(line))
@@ -125,7 +125,7 @@ impl WholeLine {
         if episode.id.is_empty() {
             return Err(BadLine::Nameless);
         }
-        // A whole record says itself what it is found by.
+        // A whole record itself says what it is found by.
         let held = held.filter(|_| episode.is_compressed());
         Ok(Self { episode, record: record.into(), links, held })
     }
@@ -144,7 +144,7 @@ pub enum BadLine {
     Nameless,
 }
 
-/// What a line doesn't say.
+/// Defaults for a line.
 #[derive(Clone, Debug)]
 pub struct ImportDefaults<'a> {
     /// For a line without `id`.
@@ -164,7 +164,7 @@ impl ImportLine {
         if given(&line.text) || given(&line.tool) { Ok(line) } else { Err(BadLine::Nothing) }
     }
 
-    /// Whether it brings an id of its own.
+    /// True if it has its own id.
     pub fn is_named(&self) -> bool {
         self.id.is_some()
     }
@@ -179,7 +179,8 @@ impl ImportLine {
         episode.run = defaults.run.to_string();
         episode.perception.text = self.text.unwrap_or_default();
         episode.perception.objects = self.objects;
-        // Who was there needn't have said it: only a text that begins with the first one's name is that one's.
+        // A person who was present may not have said it. Only a text that begins with the first person's name is that
+        // person's.
         let is_first = |name: &str| self.people.first().is_some_and(|first| first.trim().eq_ignore_ascii_case(name));
         let is_said = speaker_prefix(&episode.perception.text).is_some_and(|(name, _)| is_first(name));
         episode.perception.unattributed = !self.people.is_empty() && !is_said;

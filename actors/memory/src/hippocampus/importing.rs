@@ -20,7 +20,7 @@ use super::records::{episode_key, id_key, repeats_key};
 use super::region::{Hippocampus, RECENT, day_of};
 use maxim_region::{Hears, Pulse};
 
-/// The other ends of an episode's edges that aren't here; those that were refused, and so never will be, don't count.
+/// The other ends of an episode's edges that aren't here. Refused ones don't count, because they will never come.
 fn lacking(id: &str, links: &Links, refused: &BTreeSet<String>, pulse: &Pulse<'_, Hippocampus>) -> Vec<String> {
     let edges = links.edges.iter().take(MOST_DEGREE).map(|edge| &edge.to);
     let other = edges.filter(|to| *to != id && !refused.contains(*to));
@@ -28,7 +28,7 @@ fn lacking(id: &str, links: &Links, refused: &BTreeSet<String>, pulse: &Pulse<'_
     ends.into_iter().cloned().collect()
 }
 
-/// Joins an imported episode with those that it was joined with; an end that isn't here, or is another of that id, is left
+/// Links an imported episode as in its export. Ends that aren't here, or belong to another episode of that id, are left
 /// out.
 fn join(document: u32, links: &Links, refused: &BTreeSet<String>, pulse: &mut Pulse<'_, Hippocampus>) {
     let here = |edge: &NamedEdge| {
@@ -41,7 +41,7 @@ fn join(document: u32, links: &Links, refused: &BTreeSet<String>, pulse: &mut Pu
     if !row.is_empty() {
         pulse.put_bytes(edge_key(document), row_record(document, &row));
     }
-    // An id that leads elsewhere here goes on doing so.
+    // An id that already leads elsewhere here keeps doing so.
     let is_new = |repeat: &&String| pulse.record::<u32>(&id_key(repeat)).is_none();
     let repeats: Vec<&String> = links.repeats.iter().filter(is_new).collect();
     for repeat in &repeats {
@@ -53,7 +53,7 @@ fn join(document: u32, links: &Links, refused: &BTreeSet<String>, pulse: &mut Pu
     pulse.keep(HippocampusEvent::LinksRecalled { document, row });
 }
 
-/// An import under way: what the room will know once it is through.
+/// An import in progress: what the room will know at its end.
 struct Intake<'a> {
     room: &'a Hippocampus,
     all: bool,
@@ -61,29 +61,29 @@ struct Intake<'a> {
     newest: Option<(u32, Timestamp, u32)>,
     goal: Option<String>,
     batch: VecDeque<(u32, EpisodicMemory)>,
-    /// The same as situations.
+    /// The same, as situations.
     stored: Vec<Situation>,
-    /// What was done in lines of other programs, and when. That of whole records stands in the export of the room that knows
-    /// when.
+    /// Acts in lines of other programs, with their times. Acts of whole records are in the export of the room that
+    /// knows the times.
     done: Vec<(String, Timestamp)>,
-    /// The same with how it ended.
+    /// The same with the outcomes.
     ended: Vec<EndedAct>,
-    /// Episodes of the file whose ids are others' here.
+    /// Episodes of the file whose ids belong to others here.
     refused: BTreeSet<String>,
     waits: bool,
-    /// Lines of this batch that wait for others, with what they wait for.
+    /// Lines of this batch that wait for others, and for which.
     waiting: Vec<(u64, WholeLine, Vec<String>)>,
     answer: EpisodesImported,
 }
 
-/// What a line brings beside its episode.
+/// The content of a line beside its episode.
 struct Came {
     record: Vec<u8>,
     links: Option<Links>,
     held: Option<Held>,
 }
 
-/// What an episode has to teach of actions: what was done, and how it ended.
+/// What an episode teaches about actions: what was done, and how it ended.
 fn ended_act(episode: &EpisodicMemory) -> Option<EndedAct> {
     let (action, success) = (episode.action.as_ref()?, episode.success()?);
     Some(EndedAct {
@@ -98,7 +98,7 @@ fn ended_act(episode: &EpisodicMemory) -> Option<EndedAct> {
 }
 
 impl Intake<'_> {
-    /// A whole record of an export; it waits for what it is joined with, as an edge leads to an earlier episode.
+    /// Takes a whole record of an export, or lets it wait for its linked episodes: an edge leads to an earlier episode.
     fn take_or_wait(&mut self, line: u64, whole: WholeLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
         let id = &whole.episode.id;
         if self.waits && Hippocampus::by_id(id, pulse).is_none() {
@@ -111,7 +111,7 @@ impl Intake<'_> {
         self.take_whole(whole, pulse)
     }
 
-    /// Takes what waited for lines of this batch; the rest is given back.
+    /// Takes lines that waited for lines of this batch; the rest is returned.
     fn end_waiting(&mut self, pulse: &mut Pulse<'_, Hippocampus>) {
         loop {
             let before = self.waiting.len();
@@ -129,7 +129,7 @@ impl Intake<'_> {
         self.answer.wanting = unjoined.collect();
     }
 
-    /// A whole record of an export, which stays as it was written.
+    /// Takes a whole record of an export, which stays as it was written.
     fn take_whole(&mut self, whole: WholeLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
         let WholeLine { episode, record, links, held } = whole;
         self.answer.came.push(episode.id.clone());
@@ -151,7 +151,7 @@ impl Intake<'_> {
         Ok(())
     }
 
-    /// A line of another program.
+    /// Takes a line of another program.
     fn take(&mut self, line: ImportLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
         let (fresh, run) = (pulse.fresh_id().to_string(), pulse.settings().run.clone());
         let (is_named, is_timed) = (line.is_named(), line.timestamp.is_some());
@@ -186,13 +186,13 @@ impl Intake<'_> {
         self.ended.extend(ended_act(&episode));
         episode.sitting =
             sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), episode.created, &pulse.settings().links);
-        // Plain data: JSON refuses nothing in it.
+        // Plain data: serialising it to JSON can't fail.
         let record = serde_json::to_vec(&episode).unwrap_or_default();
         self.keep(episode, Came { record, links: None, held: None }, pulse);
         Ok(())
     }
 
-    /// The episode that this one repeats, of this import or of before.
+    /// The episode that this one repeats, from this import or from earlier.
     fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Hippocampus>) -> Option<(u32, EpisodicMemory)> {
         let law = &pulse.settings().capture;
         let mut here = self.batch.iter().rev().take(RECENT);

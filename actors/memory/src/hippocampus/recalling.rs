@@ -28,12 +28,12 @@ use maxim_speech::answer;
 /// Characters of an episode's text that a recalled line carries.
 pub(super) const CLIP: usize = 600;
 
-/// More than wanted are looked at: the same question may have been asked as often.
+/// More than wanted are looked at: the same question may have been asked this often.
 const SPARE: usize = 100;
 
-/// Records near in meaning that are asked for: where a store has no more, the likeness of every neighbour is known.
+/// Records near in meaning that are asked for. If a store has no more, the likeness of every neighbour is known.
 const MEANT: usize = 1_000;
-/// How long a question waits for them: less than who asked does.
+/// How long a question waits for them: less than the asker does.
 const PATIENCE: SignedDuration = SignedDuration::from_millis(900);
 
 impl Hippocampus {
@@ -132,7 +132,7 @@ impl Hippocampus {
         (documents, EpisodesRecalled { episodes, read, ..EpisodesRecalled::default() })
     }
 
-    /// Adds what is associated with what was found. It takes the places that are free, and of five results one at least.
+    /// Adds associations of what was found. They take the free places, and at least one of five results.
     fn expand(&self, found: &mut Vec<(u32, f64, Via)>, own: Option<u32>, limit: usize, spreading: &Spreading) {
         let seeds: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
         let mut reached = self.associated(&seeds, limit + 1, spreading);
@@ -140,7 +140,7 @@ impl Hippocampus {
         let reserved = (limit / 5).max(usize::from(limit > 1)).min(reached.len());
         found.truncate(limit - reserved);
         let kept: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
-        // A seed that gave up its place was found by itself: it doesn't come back as an association.
+        // A seed that gave up its place was a direct hit: it doesn't come back as an association.
         reached.truncate(limit - kept.len());
         found.extend(reached.into_iter().map(|(document, activation)| (document, activation, Via::Association)));
     }
@@ -170,11 +170,11 @@ fn bare_question(episode: &EpisodicMemory) -> Option<String> {
     only.then(|| words(text).into_iter().map(|word| word.text).collect::<Vec<_>>().join(" "))
 }
 
-/// What gets half of the places at most, and what else is free.
+/// Hits that get at most half of the places, and those left free.
 enum Bounded {
-    /// A bare question, by its words: it tells of what was asked, not of what is so.
+    /// A bare question, by its words: it shows what was asked, not what is true.
     Question(String),
-    /// Words of which nobody knows whose they are. However often a loudspeaker repeats them, what somebody told is found too.
+    /// Words of an unknown author. However often a loudspeaker repeats them, statements of known people are found too.
     Hearsay,
 }
 
@@ -184,7 +184,8 @@ impl Bounded {
     }
 }
 
-/// Of one question that was asked again and again the best is found. Of questions, and of hearsay, only so much is.
+/// Of a question that was asked repeatedly, only the best hit counts. Questions and hearsay only get a part of the
+/// places.
 fn bound(found: &mut Vec<(u32, f64, Via)>, limit: usize, mut bounded: impl FnMut(u32) -> Option<Bounded>) {
     let (mut known, mut kept, mut spare) = (BTreeSet::new(), Vec::new(), Vec::new());
     let (mut questions, mut hearsay) = (0, 0);
@@ -249,7 +250,7 @@ pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> Recalle
 }
 
 impl Hippocampus {
-    /// Waits for what an encoder outside of the program finds near; false where there is none, or no time for it.
+    /// Waits for what an external encoder finds near; false if there is none, or no time for it.
     fn ponder(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) -> bool {
         let text = query_of(self.chosen(&question.filter).0).map(str::trim);
         let wants = question.waits && pulse.settings().asks_meaning;
@@ -261,7 +262,7 @@ impl Hippocampus {
         true
     }
 
-    /// Answers a question that waited, with what came.
+    /// Answers a waiting question with what came.
     fn end_pondering(&self, asked: MessageId, meant: Option<&MeantFound>, pulse: &mut Pulse<'_, Self>) {
         let Some(pondered) = self.pondered.get(asked) else { return };
         let number = |id: &String| pulse.record::<u32>(&id_key(id));
@@ -279,7 +280,7 @@ impl Hippocampus {
         self.pondered.overdue(pulse.now()).into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
     }
 
-    /// How many episodes have the keys and the time of a filter; a count of words would be one of what was ranked.
+    /// How many episodes have the keys and the time of a filter. With words, it would only count the ranked ones.
     fn counted(&self, filter: &EpisodeFilter) -> Option<EpisodesCounted> {
         let is_of_keys = filter.count && filter.query.is_none() && !filter.is_read();
         let keys = &self.indexes.as_ref().filter(|_| is_of_keys)?.keys;
@@ -306,7 +307,7 @@ impl Hippocampus {
 
 impl Hears<RecallEpisodes> for Hippocampus {
     fn hear(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) {
-        // A room that is behind would else answer nobody in time any more, and fall further behind with each turn.
+        // Otherwise a room that is behind would answer nobody in time, and fall further behind with each turn.
         if question.until.is_some_and(|until| until < pulse.now()) {
             return;
         }

@@ -1,10 +1,10 @@
-//! Where the records of the hippocampus stand.
+//! The keys of the hippocampus' records.
 
 pub(super) fn episode_key(document: u32) -> Vec<u8> {
     format!("{EPISODES}{document:08x}").into_bytes()
 }
 
-/// Where the number of an episode stands by its id; a turn or a line that repeated an observation has its own.
+/// The key of an episode's number by its id. A turn or line that repeated an observation has its own key.
 pub(super) fn id_key(id: &str) -> Vec<u8> {
     format!("id/{id}").into_bytes()
 }

@@ -1,5 +1,5 @@
-//! Uses of episodes since the last sleep, in an export and back. Episodes themselves go their own way (`exporting.rs`,
-//! `importing.rs`): they are many.
+//! Uses of episodes since the last sleep, in an export and back. Episodes themselves have a separate way
+//! (`exporting.rs`, `importing.rs`), because they are many.
 
 use maxim_bus::signals::concepts::{Layer, MemoryRef};
 use serde_json::Value as Json;
@@ -36,7 +36,7 @@ impl Remembers for Hippocampus {
             took.push(read.and_then(|access| {
                 let episode = MemoryRef::new(Layer::Hippocampus, entry.key.clone());
                 let document = pulse.record::<u32>(&id_key(&entry.key)).filter(|_| !names.is_refused(&episode));
-                // Its line may come yet, or wait itself for what it is joined with.
+                // Its line may come later, or wait itself for its linked episodes.
                 if document.is_none() && names.here(&episode).is_none() {
                     return Ok(Took::Wanting(vec![episode]));
                 }

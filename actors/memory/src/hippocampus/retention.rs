@@ -34,16 +34,16 @@ section! {
     ordered { remove_below <= whole_from }
 }
 
-/// Shortest age of a trace, in seconds: what was used this very moment is not infinitely strong.
+/// Shortest age of a trace, in seconds: a use at this moment is not infinitely strong.
 const LEAST_AGE: f64 = 1.0;
 
-/// Uses up to which each counts by itself; of more, those between the ends count by their mean, which differs by less than
-/// 0.05 there.
+/// Up to this many uses each counts by itself. Of more, those between the ends count by their mean, which differs by
+/// less than 0.05 there.
 const COUNTED: u32 = 64;
 
-/// Base level of activation ln Σ t^−d (ACT-R) of n uses of which only the first and the last are known, the others evenly
-/// between them, as Petrov (2006) has it of those that are older than what is remembered one by one. Ages in seconds.
-/// Uses at chance times differ from it by less than 0.7; many uses within minutes count less than they would.
+/// Base level of activation ln Σ t^−d (ACT-R) of n uses of which only the first and the last are known. The others
+/// count as evenly spread between them, as Petrov (2006) does for older uses. Ages in seconds. Uses at random times
+/// differ from it by less than 0.7; many uses within minutes count less than they would.
 fn base_level(first: f64, last: f64, uses: u32, decay: f64) -> f64 {
     let first = first.max(LEAST_AGE);
     let last = last.max(LEAST_AGE).min(first);
@@ -67,7 +67,7 @@ fn base_level(first: f64, last: f64, uses: u32, decay: f64) -> f64 {
     sum.ln()
 }
 
-/// What of an episode's place in memory counts.
+/// The properties of an episode's place in memory that count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Connections {
     /// Live edges.
@@ -85,7 +85,7 @@ pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Times
     let age = |then: Timestamp| now.duration_since(then).as_secs_f64();
     let level =
         base_level(age(episode.created), age(episode.last_accessed), episode.access_count.saturating_add(1), decay);
-    // ln of a day's trace; a use a day ago stands at one half.
+    // ln of the trace of one day: a use a day ago counts one half.
     let day = -decay * 86_400f64.ln();
     let access = 1.0 / (1.0 + (day - level).exp());
     let connected = 1.0 - (-law.edge * connections.degree as f64 - law.edge * connections.weight).exp();
@@ -116,8 +116,8 @@ pub enum Verdict {
     Prune,
 }
 
-/// What was not used for seven days is removed if nothing speaks for it, and else made small. What is pinned, open, small
-/// already or of high score stays as it is.
+/// An episode that was not used for seven days is removed if nothing protects it, else compressed. Pinned, open,
+/// compressed and high-scoring episodes stay as they are.
 pub fn verdict(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &RetentionLaw) -> Verdict {
     let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
     if may_be_pruned(episode, score, now, law) {
@@ -144,7 +144,7 @@ mod tests {
 
     static LAW: LazyLock<RetentionLaw> = LazyLock::new(RetentionLaw::default);
 
-    /// ln Σ t^−d over all ages, none of which is forgotten.
+    /// ln Σ t^−d over all ages, without forgetting any.
     fn exact(ages: &[f64]) -> f64 {
         ages.iter().map(|age| age.max(LEAST_AGE).powf(-0.5)).sum::<f64>().ln()
     }

@@ -38,7 +38,7 @@ impl Spreading {
         let mut frontier: Vec<(N, f64)> = seeds.into_iter().collect();
         frontier.retain(|(node, start)| raise(&mut activation, *node, *start));
         for _ in 0..self.hops {
-            // A node that rose several times within a hop passes on what it has in the end.
+            // A node that rose several times within a hop passes on its final value.
             frontier.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.total_cmp(&a.1)));
             frontier.dedup_by_key(|(node, _)| *node);
             let mut next = Vec::new();
@@ -49,7 +49,7 @@ impl Spreading {
                 }
                 edges(node, &mut |neighbour, weight| {
                     let child = share * weight;
-                    // A path that comes later and weaker has fewer hops left too, so it can't win anywhere.
+                    // A later and weaker path also has fewer hops left, so it can't win anywhere.
                     if child >= self.cut_off && raise(&mut activation, neighbour, child) {
                         next.push((neighbour, child));
                     }
@@ -71,7 +71,7 @@ fn raise<N: Eq + Hash>(activation: &mut HashMap<N, f64>, node: N, to: f64) -> bo
     rises
 }
 
-/// The strongest first, ties by node; seeds are the caller's to leave out.
+/// The strongest first, ties by node. The caller leaves out the seeds.
 pub fn strongest<N: Ord + Copy>(activation: &BTreeMap<N, f64>, limit: usize) -> Vec<(N, f64)> {
     let mut ranked: Vec<(N, f64)> = activation.iter().map(|(n, a)| (*n, *a)).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

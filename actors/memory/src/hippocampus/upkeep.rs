@@ -17,13 +17,13 @@ use super::text_index::{Merging, SEGMENT_DOCUMENTS, TextIndex, places_with};
 use maxim_language::packed::PackedVector;
 use maxim_region::{Pulse, RecordView};
 
-/// Documents in the tail from which a segment is sealed: one segment and what is held open.
+/// Length of the tail at which a segment is sealed: one segment plus the documents that are held open.
 const SEAL_AT: usize = SEGMENT_DOCUMENTS + 1024;
-/// Documents of a merged segment at most, so that its record stays far below what the store takes.
+/// Documents of a merged segment, at most, so that its record stays far below the store's limit.
 const MOST_MERGED: usize = 40_000;
 /// Stems merged in one step.
 const STEMS: usize = 256;
-/// Pause between steps, so that a percept gets in between.
+/// Pause between steps, so that a percept gets a turn.
 const PAUSE: SignedDuration = SignedDuration::from_millis(2);
 /// Numbers of removed episodes that are kept in one record.
 const GONE_BLOCK: u32 = 4096;
@@ -35,8 +35,8 @@ pub struct Sealed {
     keys: Vec<u32>,
     /// With the number of documents in each.
     vectors: Vec<(u32, u32)>,
-    /// The encoder of the vectors from this one of them on, which are whole: a start knows it without reading them. None in
-    /// a state of before.
+    /// The encoder of the vectors from this stretch on, which are complete: a start knows this without reading them.
+    /// `None` in an older state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     encoded: Option<(String, u32)>,
     /// The next record's number.
@@ -51,7 +51,7 @@ impl Sealed {
         self.next - 1
     }
 
-    /// Whether a stretch of vectors is known to be whole, and the present encoder's.
+    /// True if a stretch of vectors is known to be complete and of the present encoder.
     fn is_encoded(&self, stretch: usize, settings: &HippocampusSettings) -> bool {
         let by = settings.encoder.id().as_str();
         self.encoded.as_ref().is_some_and(|(encoder, from)| encoder == by && stretch >= *from as usize)
@@ -66,8 +66,8 @@ impl Sealed {
 /// Segments of words have this prefix.
 pub(super) const TEXT_SEGMENTS: &[u8] = b"segment/text/";
 
-/// Beside each segment of words the numbers of its first and its last document have this prefix, in a store that has been
-/// written to since they are noted: who looks for some documents reads no other segments.
+/// Prefix of the numbers of the first and last document, beside each segment of words, in a store that was written
+/// since spans are noted. A reader who wants some documents reads no other segments.
 pub(super) const TEXT_SPANS: &[u8] = b"span/text/";
 
 fn span_key(number: u32) -> Vec<u8> {
@@ -83,12 +83,12 @@ fn segment_key(kind: &str, number: u32) -> Vec<u8> {
     format!("segment/{kind}/{number:06x}").into_bytes()
 }
 
-/// What is held beside an episode that came small and isn't sealed yet.
+/// The data held beside a small imported episode that isn't sealed yet.
 fn held(document: u32, episode: &EpisodicMemory, records: &RecordView<'_>) -> Option<Held> {
     if episode.is_compressed() { records.get(&held_key(document)) } else { None }
 }
 
-/// Record of the removed episodes of a stretch.
+/// Key of the record of removed episodes in a range.
 fn gone_key(block: u32) -> Vec<u8> {
     format!("gone/{block:06x}").into_bytes()
 }
@@ -99,13 +99,13 @@ pub(super) fn load_gone(records: &RecordView<'_>) -> Vec<u32> {
     read.flat_map(|(_, bytes)| serde_json::from_slice::<Vec<u32>>(&bytes).unwrap_or_default()).collect()
 }
 
-/// How far a merge is.
+/// The progress of a merge.
 pub enum Merge {
     Words(Merging),
     /// The bytes of the one segment, not yet on disk.
     Text(Arc<[u8]>),
     Keys(Arc<[u8]>),
-    /// Segments that can't be merged: nothing is tried any more.
+    /// Segments that can't be merged: nothing more is tried.
     Off,
 }
 
@@ -129,7 +129,7 @@ impl Indexes {
         };
     }
 
-    /// What was merged takes the place of its parts.
+    /// The merged segment replaces its parts.
     pub(super) fn end_merge(&mut self) {
         let replaced = match self.merging.take() {
             Some((parts, Merge::Text(bytes))) => self.text.replace(parts, bytes),
@@ -153,7 +153,7 @@ fn put_span(segment: u32, documents: &[u32], pulse: &mut Pulse<'_, Hippocampus>)
 }
 
 impl Hippocampus {
-    /// Notes the spans of written segments of a store of before: there are all or none.
+    /// Notes the spans of the segments of an older store: all or none.
     fn put_spans(&self, pulse: &mut Pulse<'_, Self>) {
         let Some(indexes) = &self.indexes else { return };
         for (number, segment) in self.sealed.text.iter().enumerate() {
@@ -163,7 +163,7 @@ impl Hippocampus {
         }
     }
 
-    /// Sealed segments as they are, the newest documents from their records. A damaged segment is made anew.
+    /// Loads sealed segments, and the newest documents from their records. A damaged segment is rebuilt.
     pub(super) fn load_indexes(
         &self,
         gone: &[u32],
@@ -182,7 +182,7 @@ impl Hippocampus {
             (Some(text), Some(keys)) => (text, keys, self.sealed.before),
             _ => {
                 tracing::warn!(
-                    "an index segment of the hippocampus is damaged; the indexes are made anew from the episodes"
+                    "an index segment of the hippocampus is damaged; the indexes are rebuilt from the episodes"
                 );
                 (fresh(), KeyIndex::default(), 0)
             }
@@ -207,7 +207,7 @@ impl Hippocampus {
         indexes
     }
 
-    /// Reads what waking reads, segment by segment. None where an index isn't whole: waking then makes it anew.
+    /// Reads what waking reads, one segment at a time. `None` if an index is damaged: waking then rebuilds it.
     pub(super) fn pass_over(&self, records: &RecordView<'_>, settings: &HippocampusSettings) -> Option<()> {
         load_gone(records);
         (0..self.linking.blocks).for_each(|block| drop(records.bytes(&block_key(block))));
@@ -252,8 +252,8 @@ impl Hippocampus {
         lacking.into_iter().flatten().for_each(|document| drop(records.bytes(&episode_key(document))));
     }
 
-    /// Vectors of sealed documents, which are read when they're looked at; those that may be another encoder's are read now.
-    /// What is another's, damaged or missing is made anew, since vectors of different encoders never meet.
+    /// Vectors of sealed documents are read when needed. Those that may be another encoder's are read now. Foreign,
+    /// damaged or missing ones are made again, because vectors of different encoders must never be compared.
     fn load_vectors(&self, text: &mut TextIndex, records: &RecordView<'_>, settings: &HippocampusSettings) {
         for (at, (number, documents)) in self.sealed.vectors.iter().enumerate() {
             let key = segment_key("vectors", *number);
@@ -270,7 +270,7 @@ impl Hippocampus {
         }
     }
 
-    /// Writes segments that were sealed in memory; asks for sealing when the tail is long. True when it wrote.
+    /// Writes segments that were sealed in memory, and requests sealing when the tail is long. True if it wrote.
     pub(super) fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) -> bool {
         let Some(indexes) = &self.indexes else { return false };
         let mut sealed = self.sealed.clone();
@@ -283,7 +283,7 @@ impl Hippocampus {
             sealed.text.push(name);
             put_span(name, indexes.text.documents_of_segment(number), pulse);
             let documents = indexes.text.documents_of_segment(number);
-            // What stands in the segment now.
+            // These are now in the segment.
             for key in documents.iter().map(|document| held_key(*document)) {
                 if pulse.records().has(&key) {
                     pulse.remove(key);
@@ -303,7 +303,7 @@ impl Hippocampus {
         if sealed != self.sealed {
             self.put_spans(pulse);
             sealed.before = indexes.text.sealed_before().min(indexes.keys.sealed_before());
-            // Counted from the end: what stands before may have no vectors at all.
+            // Counted from the end: earlier documents may have no vectors at all.
             let from = sealed.vectors.len().saturating_sub(stretches - sound) as u32;
             sealed.encoded = Some((pulse.settings().encoder.id().as_str().to_owned(), from));
             pulse.keep(HippocampusEvent::SealWritten(sealed));
@@ -315,10 +315,10 @@ impl Hippocampus {
         false
     }
 
-    /// When segments are to be merged next; nothing while none are.
+    /// When segments are merged next; `None` while there are none to merge.
     pub(super) fn merge_due(&self) -> Option<Timestamp> {
         let indexes = self.indexes.as_ref()?;
-        // What is sealed in memory alone has no records yet that could be replaced.
+        // Segments that are only sealed in memory have no records yet that could be replaced.
         let written = indexes.text.segments().count() == self.sealed.text.len()
             && indexes.keys.segments().count() == self.sealed.keys.len();
         let due = match &indexes.merging {
@@ -329,7 +329,7 @@ impl Hippocampus {
         due.then(|| self.merge_at.unwrap_or(Timestamp::UNIX_EPOCH))
     }
 
-    /// A step of merging: some stems, or what was merged goes to disk.
+    /// A step of merging: some stems, or the merged segment goes to disk.
     pub(super) fn merge_some(&self, pulse: &mut Pulse<'_, Self>) {
         let at = pulse.now().later(PAUSE);
         let merging = self.indexes.as_ref().and_then(|indexes| indexes.merging.as_ref());
@@ -353,8 +353,8 @@ impl Hippocampus {
         pulse.keep(HippocampusEvent::SegmentsMerged { sealed, at });
     }
 
-    /// Episodes that go, in the record that says so. Their words stay in sealed postings until their segments are merged,
-    /// where they lead to nothing.
+    /// Notes removed episodes in their record. Their words stay in sealed postings until the segments are merged, but
+    /// lead to nothing.
     pub(super) fn put_gone(&self, documents: &[u32], pulse: &mut Pulse<'_, Self>) {
         let mut blocks: Vec<u32> = documents.iter().map(|document| document / GONE_BLOCK).collect();
         blocks.dedup();

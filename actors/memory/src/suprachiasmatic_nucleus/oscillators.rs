@@ -1,6 +1,6 @@
 //! Coupled clocks (Kuramoto 1975) that learn which rhythms go together.
 //!
-//! `dθi/dt = ωi + (K/N) Σj W[i][j] sin(θj − θi)`, over the time that really passed. Each observation sets the phases to the
+//! `dθi/dt = ωi + (K/N) Σj W[i][j] sin(θj − θi)`, over the real elapsed time. Each observation sets the phases to the
 //! real ones and strengthens `W[i][j]` by η cos(θi − θj) (Hebb), with decay.
 
 use std::f64::consts::TAU;
@@ -12,15 +12,15 @@ use super::keys::ClockKeys;
 
 /// Periods in hours: day, week, month, year.
 pub const PERIODS_HOURS: [f64; 4] = [24.0, 168.0, 720.0, 8760.0];
-/// How the clocks pull at each other, and how they learn to.
+/// How the clocks influence each other, and how they learn it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HebbLaw {
-    /// K in radians per hour. Its default is far below what locks all four (0.185), so that coupling can't drag a clock off
-    /// its period: eight weeks of silence after busy days leave an anomaly below 0.04 (with 0.01 of 0.34).
+    /// K in radians per hour. The default is far below the value that locks all four (0.185), so coupling can't drag a
+    /// clock off its period. Eight weeks of silence after busy days leave an anomaly below 0.04 (0.34 with K = 0.01).
     pub coupling: f64,
     /// η, change of W by one observation of full agreement, 0 to 1.
     pub rate: f64,
-    /// Share of W that an observation leaves of what was there, 0 to 1.
+    /// Share of W that an observation leaves, 0 to 1.
     pub keep: f64,
     /// Largest |W|.
     pub most: f64,
@@ -74,7 +74,7 @@ impl Oscillators {
         Self { rates, phases: vec![0.0; n], weights: vec![0.0; n * n], coupling }
     }
 
-    /// How many there are; nothing where rates, phases and weights don't fit each other.
+    /// How many there are; `None` if rates, phases and weights don't match.
     pub fn count(&self) -> Option<usize> {
         let n = self.rates.len();
         (self.phases.len() == n && self.weights.len() == n * n).then_some(n)
@@ -84,15 +84,15 @@ impl Oscillators {
         &self.phases
     }
 
-    /// Sets the phases, as many as there are.
+    /// Sets all phases.
     pub fn set_phases(&mut self, phases: &[f64]) {
         for (mine, phase) in self.phases.iter_mut().zip(phases) {
             *mine = phase.rem_euclid(TAU);
         }
     }
 
-    /// Lets time pass, in hours. Fourth order (Runge–Kutta) in steps of at most half an hour, so the result doesn't
-    /// depend on how the time is cut into calls beyond 1e-6 radians a day.
+    /// Lets time pass, in hours. Fourth order (Runge–Kutta) in steps of at most half an hour, so splitting the time
+    /// into several calls changes the result by less than 1e-6 radians a day.
     pub fn advance(&mut self, hours: f64) {
         if !(hours > 0.0 && hours.is_finite()) {
             return;
@@ -136,7 +136,7 @@ impl Oscillators {
         }
     }
 
-    /// sin(θj − θi) = sin θj cos θi − cos θj sin θi: two sums a row instead of a sine a pair.
+    /// sin(θj − θi) = sin θj cos θi − cos θj sin θi: two sums per row instead of a sine per pair.
     fn slopes(&self, scratch: &mut Scratch) {
         let pull = self.coupling / self.rates.len() as f64;
         for (i, (sin, cos)) in scratch.field.iter().enumerate() {
@@ -152,7 +152,7 @@ impl Oscillators {
         (sin / n).hypot(cos / n)
     }
 
-    /// Eigenvalues of W, the largest first. W is symmetric: what two clocks learn of each other is the same.
+    /// Eigenvalues of W, the largest first. W is symmetric: two clocks learn the same of each other.
     pub fn eigenvalues(&self) -> Vec<f64> {
         let n = self.rates.len();
         let mut values = DMatrix::from_row_slice(n, n, &self.weights).symmetric_eigenvalues().as_slice().to_vec();
@@ -160,14 +160,14 @@ impl Oscillators {
         values
     }
 
-    /// How far these phases are from the present ones: mean circular distance, 0 to 1 (opposite).
+    /// The distance between these phases and the present ones: mean circular distance, 0 to 1 (opposite).
     pub fn anomaly(&self, observed: &[f64]) -> f64 {
         let apart = |(a, b): (&f64, &f64)| (a - b + TAU / 2.0).rem_euclid(TAU) - TAU / 2.0;
         let compared = self.phases.len().min(observed.len()).max(1) as f64;
         self.phases.iter().zip(observed).map(apart).map(f64::abs).sum::<f64>() / compared / (TAU / 2.0)
     }
 
-    /// Lets `hours` pass, takes the observed phases over and learns.
+    /// Lets `hours` pass, takes the observed phases and learns.
     pub fn observe(&mut self, hours: f64, observed: &[f64], law: &HebbLaw) {
         self.coupling = law.coupling;
         self.advance(hours);
@@ -417,7 +417,7 @@ mod tests {
         near(clocks.weight(0, 1), 0.05 * 0.98 + 0.05, 1e-12);
         (0..500).for_each(|_| clocks.observe(1.0, &[0.0, 0.0, PI, PI], &HebbLaw::default()));
         assert_eq!((clocks.weight(0, 1), clocks.weight(0, 2)), (1.0, -1.0));
-        // A quarter of a turn apart they neither meet nor part.
+        // A quarter of a turn apart, they neither support nor oppose each other.
         (0..10).for_each(|_| clocks.observe(1.0, &[0.0, PI / 2.0, PI, PI], &HebbLaw::default()));
         near(clocks.weight(0, 1), 0.98f64.powi(10), 1e-9);
     }

@@ -1,4 +1,4 @@
-//! How the clocks stand and what was done when, in an export and back. In which bins episodes lie follows from the episodes.
+//! The state of the clocks and the times of acts, in an export and back. The bins of episodes follow from the episodes.
 
 use serde_json::Value as Json;
 
@@ -6,12 +6,12 @@ use super::clocks::Clocks;
 use super::region::{DOINGS, Doing, ScnEvent, SuprachiasmaticNucleus, doing_key};
 use maxim_region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
-/// One record. It comes first, so that what was done before isn't learned from twice.
+/// One record. It comes first, so that earlier acts aren't learned twice.
 const CLOCKS_PART: &str = "clocks";
 const DOINGS_PART: &str = "doings";
 
 impl SuprachiasmaticNucleus {
-    /// What was done in the latest moments, the oldest first.
+    /// The acts of the latest moments, oldest first.
     pub(super) fn doings(&self, records: &RecordView<'_>) -> Vec<Doing> {
         let oldest = self.done.saturating_sub(DOINGS as u32);
         (oldest..self.done).filter_map(|number| records.get(&doing_key(number))).collect()
@@ -35,8 +35,8 @@ impl Remembers for SuprachiasmaticNucleus {
         lines.filter_map(|(place, doing)| Some((format!("{place:04}"), serde_json::to_value(doing).ok()?))).collect()
     }
 
-    /// A moment that is known at its place, or anywhere in a life that went another way, is the same one. What no longer
-    /// has room was before all that is here.
+    /// A moment that is known at its place, or anywhere in a life that went another way, is the same one. Acts for
+    /// which there is no room are older than all local ones.
     fn take_in(&self, entries: &[Entry], _names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut here = self.doings(pulse.records());
         let mut took = Vec::new();
@@ -61,7 +61,7 @@ impl Remembers for SuprachiasmaticNucleus {
 }
 
 impl SuprachiasmaticNucleus {
-    /// Clocks that were set later know more, and of those that none set the ones that know of later moments.
+    /// Clocks that were set later know more; of clocks that were never set, those that know of later moments.
     fn take_clocks(&self, entry: &Entry, pulse: &mut Pulse<'_, Self>) -> Result<Took, String> {
         let clocks = serde_json::from_value::<Clocks>(entry.record.clone()).ok().filter(Clocks::are_sound);
         let clocks = clocks.ok_or("these are no clocks of day, week, month and year")?;

@@ -1,6 +1,6 @@
-//! Which kinds of events cluster in which bin of time, or pair of bins. A cluster must be more than the bin's share of the
-//! time that passed would give (binomial tail) and, where enough else happened, more than other kinds have there
-//! (Fisher's exact test). False discoveries are controlled over all tests (Benjamini & Hochberg 1995).
+//! Which kinds of events cluster in which time bin, or pair of bins. A cluster must exceed the bin's share of the
+//! elapsed time (binomial tail). If enough else happened, it must also exceed the share of other kinds there (Fisher's
+//! exact test). False discoveries are controlled over all tests (Benjamini & Hochberg 1995).
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::law::TimeSignature;
 pub struct RhythmLaw {
     /// Accepted share of false discoveries (Benjamini & Hochberg 1995).
     pub false_discoveries: f64,
-    /// Events of a kind in a bin under which nothing is said of them.
+    /// With fewer events of a kind in a bin, nothing is said of them.
     pub least_events: u32,
 }
 
@@ -34,7 +34,7 @@ impl Default for RhythmLaw {
 
 /// With fewer events of other kinds, nothing is said about a busy time.
 const LEAST_OTHERS: u32 = 20;
-/// Samples of the passed time, at most, that measure the bins' shares of it.
+/// Samples of the elapsed time, at most, that measure the bins' shares of it.
 const MOST_SAMPLES: i64 = 10_000;
 
 /// A bin of one scale.
@@ -47,16 +47,16 @@ pub enum Bin {
     Month(u8),
 }
 
-/// A kind of event that comes more often at a time than chance would have it.
+/// A kind of event that comes more often at a time than by chance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rhythm {
     pub kind: String,
     /// One bin, or two of different scales that must both hold.
     pub bins: Vec<Bin>,
     pub events: u32,
-    /// Events that chance would put there.
+    /// Expected events by chance.
     pub expected: f64,
-    /// Probability of as many by chance, before the correction for many tests.
+    /// Probability of as many by chance, before the correction for multiple tests.
     pub p: f64,
 }
 
@@ -74,15 +74,15 @@ fn bins_of(time: &TimeSignature) -> [Bins; 10] {
     all
 }
 
-/// The clusters of kinds in time that are significant, the surest first. `events` are all of experience: what happens in
-/// a busy hour is no rhythm of one kind.
+/// The significant clusters of kinds in time, the surest first. `events` must be all of experience: activity in a busy
+/// hour is no rhythm of one kind.
 pub fn discover<'a>(
     events: impl IntoIterator<Item = (&'a str, Timestamp)>,
     zone: &TimeZone,
     law: &RhythmLaw,
 ) -> Vec<Rhythm> {
     let seen = Seen::count(events, zone);
-    // Every kind in every bin that occurred is a test, whether or not they met.
+    // Every kind in every occurring bin is a test, whether or not they met.
     let tests = seen.kinds.len() * seen.bins.len();
     let enough = seen.together.iter().filter(|(_, events)| **events >= law.least_events);
     let mut found: Vec<Rhythm> = enough.map(|((kind, bins), events)| seen.test(kind, *bins, *events)).collect();
@@ -93,7 +93,7 @@ pub fn discover<'a>(
     found
 }
 
-/// Counts of events, and the shares of the passed time.
+/// Counts of events, and shares of the elapsed time.
 #[derive(Default)]
 struct Seen<'a> {
     total: u32,
@@ -122,7 +122,7 @@ impl<'a> Seen<'a> {
         seen
     }
 
-    /// Walks the span and counts where time goes. A span shorter than a week is filled up to one, so that a single
+    /// Walks through the period and counts the elapsed time. A shorter period is extended to a week, so that a single
     /// morning isn't all of time. The step of an odd number of hours plus some minutes meets all hours and days.
     fn sample(&mut self, first: Timestamp, last: Timestamp, zone: &TimeZone) {
         let hours = last.duration_since(first).as_hours().max(168);
@@ -137,8 +137,8 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The share of events that the passed time gives to these bins. For a pair, what one of its bins alone explains is
-    /// no news: a daily habit isn't a habit of Mondays too.
+    /// The share of events that the elapsed time gives to these bins. For a pair, what one of its bins alone explains
+    /// is no news: a daily habit isn't also a habit of Mondays.
     fn share(&self, kind: &str, bins: Bins) -> f64 {
         let time = |bins: Bins| self.time.get(&bins).copied().unwrap_or(0.0);
         let (a, Some(b)) = bins else {

@@ -20,7 +20,7 @@ use crate::heart::{LOADING, Order};
 use crate::supervision::Ward;
 use crate::{Heart, WardState};
 
-/// Operations that end in one turn before timers and neighbours run.
+/// Operations that may end in one turn before timers and neighbours run.
 const OPERATIONS_A_TURN: usize = 64;
 
 /// One incarnation of an effector.
@@ -53,7 +53,7 @@ impl<E: Effector> EffectorActor<E> {
         self.post.heart.epoch() == self.epoch
     }
 
-    /// The value is replaced; operations that run beside the one that panicked go on.
+    /// The value is replaced; operations beside the one that panicked go on.
     fn recover(&mut self, why: &str) {
         self.effector = None;
         self.post.supervision.failed(&self.post.heart, E::STAGE, why);
@@ -89,7 +89,7 @@ impl<E: Effector> EffectorActor<E> {
                 self.recover("chaos: it was told to panic");
                 false
             }
-            // One that is down already comes back by itself, and a held one stays held.
+            // An effector that is down comes back by itself, and a held one stays held.
             Order::Rebuild if self.effector.is_none() => false,
             Order::Rebuild => {
                 self.post.heart.count_restart();
@@ -117,7 +117,7 @@ impl<E: Effector> EffectorActor<E> {
 
 struct EffectorPump {
     running: FuturesUnordered<LocalBoxFuture<'static, (u64, Ended)>>,
-    /// Set while the effector is not to be made yet.
+    /// Set while the effector must not be made yet.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -211,12 +211,12 @@ impl<E: Effector> Ward for Arc<EffectorPost<E>> {
 
     fn start_on(&self, arbiter: &ArbiterHandle) {
         let epoch = self.seize();
-        // With its address goes the last reason for the former incarnation's supervisor to revive it.
+        // Without its address the former incarnation's supervisor has no reason to revive it.
         *self.address.lock() = None;
         let post = Arc::clone(self);
         arbiter.spawn_fn(move || {
             let mut address = post.address.lock();
-            // The thread may have hung before it came to this, and the effector has a newer incarnation elsewhere.
+            // The thread may have hung before this point, and the effector has a newer incarnation elsewhere.
             if post.heart.epoch() != epoch {
                 return;
             }

@@ -1,7 +1,7 @@
 //! The shell of an effector: an actix actor that awaits the outside and never decides.
 //!
-//! An effector remembers nothing. Whoever asked keeps the need in its own state, with a deadline; an operation that
-//! panicked, hung or took too long is reported to it as abandoned, in words.
+//! An effector remembers nothing. The room that asked keeps the need in its own state, with a deadline. An operation
+//! that panicked, hung or took too long is reported to it as abandoned, in words.
 
 mod actor;
 mod post;
@@ -27,7 +27,7 @@ use maxim_store::{AcceptError, Commit, NotDurable};
 pub use actor::EffectorActor;
 pub use post::EffectorPost;
 
-/// A hand or a mouth.
+/// A room that acts on the outside.
 pub trait Effector: Send + Sync + Sized + 'static {
     const NAME: RegionName;
     const STAGE: Stage;
@@ -41,14 +41,14 @@ pub trait Effector: Send + Sync + Sized + 'static {
 
 /// The effector does what `S` asks.
 pub trait Performs<S: Signal>: Effector {
-    /// Whether it is asked for by this one, by its content alone; others aren't even delivered.
+    /// Whether this signal is a task for it, by its content only; other signals aren't delivered.
     fn heeds(_signal: &S) -> bool {
         true
     }
 
     fn perform(self: Arc<Self>, signal: S, operation: Operation<Self>) -> impl Future<Output = ()> + 'static;
 
-    /// It was not done, or nobody knows whether it was.
+    /// It was not done, or it is unknown whether it was done.
     fn abandoned(signal: &S, why: &str, operation: &Operation<Self>);
 }
 
@@ -57,7 +57,7 @@ type Abandon<E> = fn(&Envelope, &str, &Operation<E>);
 type HearingWire = fn(&mut BusBuilder, &Arc<Inbox>, Stage, bool);
 type SpeakingWire = fn(&mut BusBuilder, RegionName, Stage);
 
-/// What an effector hears and says.
+/// The signals that an effector hears and says.
 pub struct EffectorCard<E> {
     performs: BTreeMap<&'static str, (Begin<E>, Abandon<E>)>,
     hearing: Vec<(Wire, HearingWire)>,
@@ -118,7 +118,7 @@ impl<E: Effector> EffectorCard<E> {
     }
 }
 
-/// What an effector works with: the agent's frame, fenced by its incarnation.
+/// The tools of an effector: the agent's frame, fenced by its incarnation.
 pub struct Hands {
     pub frame: Frame,
     name: RegionName,
@@ -129,7 +129,7 @@ pub struct Hands {
 }
 
 impl Hands {
-    /// Those of all rooms that are supervised, in the order of the anatomy.
+    /// The hearts of all supervised rooms, in the order of the anatomy.
     pub fn hearts(&self) -> Vec<Arc<Heart>> {
         self.supervision.hearts()
     }
@@ -147,7 +147,7 @@ impl Hands {
         self.heart.epoch() == self.epoch
     }
 
-    /// Says something in a turn. Accepted at once, durable later: the number is what to wait for.
+    /// Says something in a turn. It is accepted at once and durable later: wait for the returned number.
     pub fn say<S: Signal>(&self, cause: &Meta, trust: Trust, signal: S) -> Result<Lsn, AcceptError> {
         let id = self.fresh_id(cause.id);
         let meta = Meta {
@@ -195,18 +195,18 @@ impl Hands {
     }
 }
 
-/// One thing to do.
+/// One task.
 pub struct Operation<E> {
     pub hands: Arc<Hands>,
     pub cause: Meta,
-    /// What must be durable before anything of it shows outside (output commit).
+    /// This must be durable before any effect shows outside (output commit).
     pub lsn: Lsn,
-    /// The value that performs it; for what was abandoned a fresh one, which reaches the same desks.
+    /// The value that performs it. For abandoned operations it is a fresh one, which reaches the same desks.
     pub effector: Arc<E>,
 }
 
 impl<E: Effector> Operation<E> {
-    /// Says something in the turn of what asked. An incarnation that was fenced off says nothing more.
+    /// Says something in the turn of the request. A fenced incarnation says nothing more.
     pub fn say<S: Signal>(&self, signal: S) -> Option<Lsn> {
         self.hands
             .say(&self.cause, self.cause.trust, signal)

@@ -1,8 +1,8 @@
-//! What a room remembers, as lines of an export that come back.
+//! A room's memory, as lines of an export that can be imported again.
 //!
-//! A line names its layer (the room), a part of it and a key, and holds the record. Keys are those that the room itself
-//! knows a record by, so a line that comes twice changes nothing the second time. Which of two records with one key stays
-//! is the room's to say; the law of all is that the one from more experience does, and of equals the one that is here.
+//! A line names its layer (the room), a part of it and a key, and contains the record. Keys are those of the room
+//! itself, so a repeated line changes nothing. The room decides which of two records with one key stays. The common law
+//! is: the one with more experience, and of equals the present one.
 
 mod carrying;
 mod refused;
@@ -27,9 +27,9 @@ pub use state::{Law, RemembersInState, StatePart, StatePuts, part};
 
 /// Records of one page, at most.
 const MOST: usize = 1000;
-/// Records that a room is asked for at once, so that large ones are not read for a page that is full.
+/// Records that a room is asked for at once, so that large ones are not read for a full page.
 const AT_ONCE: usize = 64;
-/// Bytes of a page after which no further record joins it.
+/// Bytes of a page after which no more records are added.
 const PAGE_BYTES: usize = 1 << 20;
 
 /// A record by its part and key.
@@ -40,18 +40,18 @@ pub struct Entry {
     pub record: Json,
 }
 
-/// What became of an entry.
+/// The result of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Took {
     Kept,
-    /// Known here already, from as much experience or more.
+    /// Known already, with as much experience or more.
     Merged,
-    /// It names these, and of some it isn't known yet what they are here: the line is to come again with all their names.
+    /// It names these records, and the local names of some aren't known yet: the line must come again with all names.
     Wanting(Vec<MemoryRef>),
 }
 
-/// What records of a file are called here. Ids are given one after the other in each brain, so the file's own may lead to
-/// others.
+/// Local names of a file's records. Each brain gives ids in sequence, so the file's ids may belong to other records
+/// here.
 #[derive(Debug, Default)]
 pub struct Names {
     given: BTreeMap<MemoryRef, Option<String>>,
@@ -64,33 +64,33 @@ impl Names {
         Self { given, told: Vec::new() }
     }
 
-    /// What a record is called here: nothing where that isn't known yet, and nothing within where it isn't here.
+    /// The local name of a record; `None` if unknown yet, `Some(None)` if it isn't here.
     pub fn here(&self, record: &MemoryRef) -> Option<Option<&str>> {
         self.given.get(record).map(Option::as_deref)
     }
 
-    /// Whether it is known that a record isn't here, or that its id is another's.
+    /// True if it is known that a record isn't here, or that its id belongs to another.
     pub fn is_refused(&self, record: &MemoryRef) -> bool {
         self.here(record) == Some(None)
     }
 
-    /// Tells whoever brings the file what a record of it is called here.
+    /// Reports the local name of a record of the file.
     pub fn tell(&mut self, record: MemoryRef, here: String) {
         self.given.insert(record.clone(), Some(here.clone()));
         self.told.push(Named { record, here: Some(here) });
     }
 }
 
-/// A room that owns memory. What others have told it isn't its own: whoever told it tells it again after an import.
+/// A room that owns memory. Knowledge from other rooms isn't its own: those rooms tell it again after an import.
 pub trait Remembers: Region {
-    /// Its parts, in the order of an export: what others of its parts rest on comes first.
+    /// Its parts, in export order: a part comes before the parts that refer to it.
     fn parts() -> Vec<&'static str>;
 
-    /// Keys and records of a part after a key, in an order that is the same in each place that holds them.
+    /// Keys and records of a part after a key, in an order that is the same in all brains that have them.
     fn recall(&self, part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)>;
 
-    /// Takes entries in, no two of them with one part and key; of each it says what became of it, or why it can't be
-    /// taken. What they name of other lines is called as `names` says.
+    /// Takes entries, no two with the same part and key. Returns the result of each, or why it was refused. `names`
+    /// gives the local names of records that they mention.
     fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>>;
 }
 
@@ -113,8 +113,7 @@ struct ReadLine {
     record: Json,
 }
 
-/// The layer that a line of an export names; none for a line of another kind. Whatever wrote the line since may have put its
-/// members into another order.
+/// The layer in a line of an export; `None` for other lines. Another program may have changed the order of the members.
 pub fn layer_of(line: &str) -> Option<String> {
     lines::member(line, "layer").and_then(|layer| serde_json::from_str(layer.get()).ok())
 }
@@ -135,7 +134,7 @@ impl<R: Remembers + Emits<RecordsExported>> Hears<ExportRecords> for R {
                     break;
                 }
                 for (key, record) in found {
-                    // Plain data: JSON refuses nothing in it.
+                    // Plain data: serialising it to JSON can't fail.
                     let line = serde_json::to_string(&Line { layer: R::NAME, part, key: &key, record: &record });
                     let line = line.unwrap_or_default();
                     bytes += line.len();
@@ -166,7 +165,7 @@ fn read<R: Remembers>(line: &str) -> Result<Entry, String> {
 impl<R: Remembers + Emits<RecordsImported>> Hears<ImportRecords> for R {
     fn hear(&self, wish: &ImportRecords, pulse: &mut Pulse<'_, Self>) {
         let mut answer = RecordsImported::default();
-        // Whatever else reaches the bus: nobody brings memories in but the owner.
+        // Whatever else reaches the bus: only the owner may import memories.
         if pulse.trust() < Trust::Owner {
             let reason = "only the owner's word brings memories in";
             answer.bad = wish.lines.iter().map(|(number, _)| (*number, reason.to_owned())).collect();

@@ -1,5 +1,5 @@
-//! Episodes of a file whose ids are others' here. A record that rests on one of them is taken all the same, and rests on it
-//! no longer by name, as on what sleep has let go: or what is said of it here would be said of another.
+//! Episodes of a file whose ids belong to others here. A record with such an episode as a source is taken, but without
+//! its name, as with sources that sleep has removed. Otherwise its statements would count for another episode.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use serde_json::Value as Json;
 
 use crate::source_hash;
 
-/// Members of records that hold ids of episodes in a list, and beside it in `others` whether there were more.
+/// Members of records that contain a list of episode ids, with a member `others` that says whether there were more.
 const LISTS: [&str; 2] = ["episodes", "evidence"];
-/// A member that holds pairs of an id and what was said there.
+/// A member with pairs of an id and what was said there.
 const SAID: &str = "said";
-/// A member that holds one id, empty where it is gone.
+/// A member with one id, empty if it is removed.
 const ONE: &str = "episode";
-/// A member that holds hashes of ids (`FewSources`), or such by name; empty where nobody knows them all.
+/// A member with hashes of ids (`FewSources`), or with a map of such; empty if they aren't all known.
 const HASHES: &str = "of";
 
 /// The refused episodes of a file.
@@ -25,7 +25,7 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    /// Those that aren't here by any name.
+    /// Those that have no name here.
     pub fn among(names: &[Named]) -> Self {
         let refused = names.iter().filter(|named| named.record.layer == Layer::Hippocampus && named.here.is_none());
         let ids: BTreeSet<String> = refused.map(|named| named.record.id.clone()).collect();
@@ -33,7 +33,7 @@ impl Refused {
         Self { ids, hashes }
     }
 
-    /// Takes their names out of a record.
+    /// Removes their names from a record.
     pub fn leave_out_of(&self, record: &mut Json) {
         if self.ids.is_empty() {
             return;

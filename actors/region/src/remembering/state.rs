@@ -1,4 +1,4 @@
-//! A room whose memory lies in its root state: which members are memory, and by which law two of them become one.
+//! A room whose memory is in its root state: which members are memory, and the law by which two of them become one.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,26 @@ use serde_json::Value as Json;
 use super::{Entry, Names, Remembers, Took};
 use crate::{Pulse, RecordView, Region};
 
-/// How the records of a part of a state become lines, and what happens when one is known already. Counts of evidence are
-/// named by the members of a record that hold them; a record that is a number is its own count.
+/// How the records of a part of a state become lines, and what happens with a known one. `evidence` names the members
+/// of a record that count its evidence; a record that is a number is its own count.
 #[derive(Clone, Copy, Debug)]
 pub enum Law {
-    /// A map, a line an entry.
+    /// A map, one line per entry.
     Each { most: usize, evidence: &'static [&'static str] },
-    /// A map by running numbers, whose entries are the same where these members are. The named member holds the next number.
+    /// A map by sequence numbers, whose entries are equal if these members are. `next` names the member with the next
+    /// number.
     Numbered { most: usize, next: &'static str, same: &'static [&'static str], evidence: &'static [&'static str] },
     /// A set of texts.
     Names { most: usize },
-    /// One record, taken where nothing was learned yet.
+    /// One record, taken if nothing was learned yet.
     Whole,
     /// A count; the greater one stays.
     Count,
-    /// The newest of a stream, in one line: what is imported was before what is here.
+    /// The newest of a stream, in one line: imported entries are older than present ones.
     Window { most: usize },
 }
 
-/// A part of a state that is memory: the member of that name.
+/// A part of a state that is memory: the member of this name.
 #[derive(Clone, Copy, Debug)]
 pub struct StatePart {
     pub name: &'static str,
@@ -45,7 +46,7 @@ pub trait RemembersInState: Region {
     /// The event of an import.
     fn imported(puts: StatePuts) -> Self::Event;
 
-    /// Tells others what an import changed, where they were told it before.
+    /// Tells others what an import changed, if they were told the earlier value.
     fn tell(&self, _after: &Self, _pulse: &mut Pulse<'_, Self>) {}
 }
 
@@ -58,7 +59,7 @@ pub struct StatePuts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct StatePut {
     member: String,
-    /// Of a map; without it the member is replaced.
+    /// For a map; without it the whole member is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     value: Json,
@@ -132,7 +133,7 @@ impl StatePart {
         lines
     }
 
-    /// What an entry puts into the state; nothing where it is known.
+    /// The values that an entry puts into the state; empty if it is known.
     fn take(&self, state: &Json, untaught: &Json, entry: &Entry) -> Result<Vec<StatePut>, String> {
         let (Entry { key, record, .. }, here) = (entry, &state[self.name]);
         let full = |most: usize| {
@@ -195,7 +196,7 @@ impl StatePart {
     }
 }
 
-/// Two stretches of one stream, the earlier first, whose end and beginning may be the same; the newest `most` of them.
+/// Two parts of one stream, the earlier first, which may overlap; the newest `most` of them.
 pub(super) fn joined(before: &[Json], here: &[Json], most: usize) -> Vec<Json> {
     let longest = before.len().min(here.len());
     let shared = (0..=longest).rev().find(|shared| before[before.len() - shared..] == here[..*shared]).unwrap_or(0);

@@ -18,7 +18,7 @@ struct Pupil {
     weights: [f64; 2],
     lessons: u64,
     newest: VecDeque<String>,
-    /// Work under way.
+    /// Work in progress.
     open: u64,
 }
 

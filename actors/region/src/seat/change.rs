@@ -1,5 +1,5 @@
-//! What an input led to, in no room's own types: how it is hashed and made true is written once for all rooms, and runs
-//! where the processor has it at hand.
+//! The result of an input without the room's own types. Hashing and committing it is written once for all rooms, so it
+//! stays in the processor's cache.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use super::super::pulse::Output;
 use super::{InputRecord, Recorded, Step, key_hash};
 use maxim_store::{AcceptError, Accepted, Commit};
 
-/// What a room decided on one input, its events written down.
+/// A room's decision on one input, with serialised events.
 pub(super) struct Change {
     pub region: RegionName,
     pub epoch: Epoch,
     pub incarnation: u32,
     pub consumed: Option<(Lane, Lsn)>,
-    /// Nothing was decided: the room only says how far it is.
+    /// Nothing was decided: the room only notes its progress.
     pub is_empty: bool,
     pub events: Vec<Vec<u8>>,
     pub output: Output,
@@ -38,8 +38,8 @@ impl Change {
         hash.get()
     }
 
-    /// One commit: journalled, published in order, and told to whoever takes it down. `root` goes with it where one is
-    /// due, `hash` is the room's after it; where it is `recorded` what came of the input, anything else is refused.
+    /// One commit: journalled, published in order, and recorded if a tap is set. `root` goes with it if one is due, and
+    /// `hash` is the room's hash after it. With a `recorded` result, any other result is refused.
     pub fn accept(
         self,
         (frame, inbox): (&Frame, &Inbox),
@@ -60,16 +60,16 @@ impl Change {
         let journalled = envelopes.iter().filter(|envelope| envelope.body().policy() == Policy::Lossless);
         let emissions = journalled.map(|envelope| envelope.encoded()).collect();
         let commit = Commit { region, epoch, consumed, events, emissions, records, root, state_hash: hash };
-        // Encoding and hashing come before the agent's order is held, so that nobody else waits for them.
+        // Encoding and hashing come before the agent's order is locked, so that no other room waits for them.
         let wanted = frame.tap.is_some() || recorded.is_some();
         let decision_hash = if wanted { decision_hash(&envelopes) } else { 0 };
         let came = Recorded { decision_hash, state_hash: hash };
         if recorded.is_some_and(|recorded| recorded != came) {
-            return Err(Step::Refused("it leads to something else than when it was recorded".into()));
+            return Err(Step::Refused("its result differs from the recorded one".into()));
         }
         let accepted = frame.store.accept(commit, |accepted| {
-            // In the same critical section as the commit: an incarnation that is fenced off right after this must not
-            // leave the message to its successor, which would decide it a second time.
+            // In the same critical section as the commit. Otherwise, if this incarnation is fenced right after the
+            // commit, its successor would get the message and decide it a second time.
             if input.is_some() {
                 inbox.done(epoch);
             }
@@ -94,7 +94,7 @@ impl Change {
 }
 
 impl Frame {
-    /// Publishes in order; what isn't journalled travels with the number of what precedes it.
+    /// Publishes in order; signals that aren't journalled get the number of the preceding one.
     pub(crate) fn publish(&self, accepted: &Accepted, envelopes: &[Arc<Envelope>]) -> Lsn {
         let mut newest = accepted.lsn;
         let mut next = accepted.first_emission;
@@ -112,23 +112,23 @@ impl Frame {
     }
 }
 
-/// How far the room's cursor goes with a message; none for what isn't journalled.
+/// How far the room's cursor moves with a message; `None` for messages that aren't journalled.
 pub fn consumed(lane: Lane, delivery: &Delivery) -> Option<(Lane, Lsn)> {
     let journalled = delivery.lsn > Lsn(0) && delivery.envelope.body().policy() == Policy::Lossless;
     journalled.then_some((lane, delivery.lsn))
 }
 
-/// How a step ends whose commit wasn't accepted.
+/// The step's result if its commit wasn't accepted.
 pub fn refusal(error: AcceptError) -> Step {
     match error {
         AcceptError::Fenced { .. } => Step::Fenced,
-        // A closed one takes nothing any more, and whatever waits is in its journal.
+        // A closed store accepts nothing more, and waiting messages are in its journal.
         AcceptError::Full { .. } | AcceptError::Closed => Step::Full,
         other => Step::Refused(other.to_string()),
     }
 }
 
-/// Hash over what an input led to, in order; of nothing it is that of an empty slice.
+/// Hash of an input's result, in order; without any, that of an empty slice.
 pub fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
     envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add_long(&envelope.encoded())).get()
 }

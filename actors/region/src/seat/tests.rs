@@ -7,7 +7,7 @@ use crate::Hears;
 use crate::rig::Rig;
 use crate::wiring;
 
-/// Keeps the first of what it hears, and nothing of the rest.
+/// Keeps the first message that it hears, and ignores the others.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct First(bool);
 
@@ -116,7 +116,7 @@ fn what_is_said_on_several_deadlines_at_one_time_has_ids_of_its_own() {
     assert_eq!(said.len(), 3);
 }
 
-/// Decides on a number that JSON has no word for.
+/// Decides on a number that JSON can't express.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Boundless(f64);
 

@@ -18,14 +18,14 @@ use super::state::Region;
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
 
-/// An emission: its number, and the signal as it was written.
+/// An emission: its LSN, and the serialised signal.
 pub type Emission = (Lsn, Arc<[u8]>);
 
-/// What a region is rebuilt from: the root, and the events after it, oldest first.
+/// The data to rebuild a region: the root, and the later events, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     pub root: Option<Vec<u8>>,
-    /// The commit that the root was part of; 0 without one.
+    /// The commit that contained the root; 0 without one.
     pub root_lsn: Lsn,
     pub events: Vec<Vec<u8>>,
     pub cursors: Cursors,
@@ -34,10 +34,11 @@ pub struct Recovered {
 }
 
 impl AgentStore {
-    /// Everything accepted for a region, on disk or not. Reads memory only, so it works while the disk hangs.
+    /// Everything accepted for a region, whether or not it is on disk. Only reads memory, so it works while the disk
+    /// hangs.
     ///
     /// # Errors
-    /// The agent was away, and the disk didn't give it back.
+    /// The agent was out of memory, and the disk couldn't restore it.
     pub fn recover(&self, region: RegionName) -> Result<Recovered, StoreError> {
         let mut state = self.agent.state.lock();
         if let Some(why) = &state.unread {
@@ -46,8 +47,8 @@ impl AgentStore {
         Ok(state.region(region, self.shared.boot_epoch()).recovered())
     }
 
-    /// Every emission that is still kept, oldest first: what a start of the process delivers again. Some may have been
-    /// consumed already; the cursors tell.
+    /// All kept emissions, oldest first: a start of the process redelivers them. Some may have been consumed already;
+    /// the cursors show it.
     pub fn undelivered(&self) -> Result<Vec<Emission>, StoreError> {
         let (waiting, kept, next) = {
             let state = self.agent.state.lock();
@@ -86,7 +87,7 @@ impl AgentStore {
         Ok(found)
     }
 
-    /// Every room had dealt with what lies up to here when the process before this one wrote last. 0 after a repair.
+    /// All rooms had handled everything up to here when the previous process wrote last. 0 after a repair.
     pub fn delivered(&self) -> Lsn {
         Lsn(self.agent.on_disk.lock().delivered)
     }
@@ -101,7 +102,7 @@ impl AgentStore {
         self.load(region, key, value, |pack| sealed.get(pack, key))
     }
 
-    /// Whether a key is alive; its value isn't read.
+    /// True if a key is alive; its value isn't read.
     pub fn has_record(&self, region: RegionName, key: &[u8]) -> Result<bool, StoreError> {
         let (value, sealed) = {
             let mut state = self.agent.state.lock();
@@ -131,7 +132,7 @@ impl AgentStore {
         value.load(&pack).map_err(|error| self.bad_record(region, key, error))
     }
 
-    /// The records of a range of keys, ascending, at most `limit`.
+    /// Records in a range of keys, ascending, at most `limit`.
     pub fn records(
         &self,
         region: RegionName,
@@ -179,8 +180,8 @@ impl AgentStore {
         Ok(found)
     }
 
-    /// How many keys are alive. Keys overwritten since the last sealing are looked up once. A block that can't be read
-    /// counts its keys as new: [`AgentStore::record`] names the damage.
+    /// The number of live keys. Keys overwritten since the last sealing are looked up once. Keys in an unreadable block
+    /// count as new: [`AgentStore::record`] reports the damage.
     pub fn record_count(&self, region: RegionName) -> u64 {
         loop {
             let (unknown, sealed) = {
@@ -226,18 +227,18 @@ impl AgentStore {
     }
 }
 
-/// A region as it was at one LSN, however it goes on. What it points at stays on disk while it is held.
+/// A region at one LSN, unaffected by later changes. The data that it uses stays on disk while it is held.
 pub struct Frozen {
     store: AgentStore,
     pub region: RegionName,
-    /// The newest LSN then.
+    /// The newest LSN at that time.
     pub lsn: Lsn,
     pub state: Recovered,
     records: Records,
 }
 
 impl AgentStore {
-    /// Holds on to a region as it is now: what is in memory is copied, the rest is shared.
+    /// Freezes the present state of a region: data in memory is copied, the rest is shared.
     pub fn freeze(&self, region: RegionName) -> Frozen {
         let mut state = self.agent.state.lock();
         let lsn = Lsn(state.next - 1);
@@ -251,7 +252,7 @@ impl Frozen {
         self.store.load(self.region, key, self.records.in_memory(key), |pack| self.records.sealed.get(pack, key))
     }
 
-    /// As [`Frozen::record`], for many keys that are asked for in ascending order.
+    /// As [`Frozen::record`], for many keys in ascending order.
     pub fn ascending(&self) -> impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let mut sealed = self.records.sealed.ascending();
         move |key| self.store.load(self.region, key, self.records.in_memory(key), |pack| sealed(pack, key))
@@ -277,7 +278,7 @@ impl Region {
     }
 }
 
-/// A store without a disk holds every value in memory.
+/// A store without a disk has every value in memory.
 fn inline(value: Option<Value>) -> Result<Option<Vec<u8>>, StoreError> {
     match value {
         Some(Value::Inline(bytes)) => Ok(Some(bytes.to_vec())),

@@ -4,8 +4,8 @@ use super::*;
 
 const ROOMS: [RegionName; 2] = [HIPPOCAMPUS, GATE];
 
-/// Something of every kind: a root with events after it, events alone, short, long, replaced and deleted records, sealed
-/// ones and some in the tail, letters that nobody has read.
+/// Data of every kind: a root with later events, events alone, short, long, replaced and deleted records, sealed ones
+/// and some in the tail, and unread letters.
 fn live(store: &StateStore) -> AgentStore {
     let agent = ada(store);
     agent.raise_epoch(GATE);
@@ -32,7 +32,7 @@ fn live(store: &StateStore) -> AgentStore {
     agent
 }
 
-/// Lets go of what it can; the threads of the store let go of it soon after it is on the disk.
+/// Drops what it can; the threads of the store release an agent soon after it is on disk.
 fn leave(store: &StateStore, name: &str) {
     until("nobody holds the agent", || store.let_go(&id(name)));
 }

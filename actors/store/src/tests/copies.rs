@@ -137,7 +137,7 @@ fn a_backup_that_fails_leaves_nothing_and_pushes_no_good_one_out() {
     assert_eq!(backed_up(), [2, 1]);
     store.faults().restore();
     until("the store catches up", || agent.durable() == agent.head());
-    // A process that died in the midst of one.
+    // A process that died during a backup.
     std::fs::create_dir_all(home.path().join("backups/000007")).expect("makes");
     store.backup_rotating(2).expect("backs up");
     assert_eq!(backed_up(), [8, 2]);
@@ -222,7 +222,7 @@ fn a_store_that_ends_gives_back_what_is_dead_in_it() {
     agent.set_low_water(|| Lsn(u64::MAX));
     for turn in 0..300u32 {
         let root = Some(turn.to_le_bytes().to_vec());
-        // Nothing that gets smaller when it's compressed.
+        // Data that doesn't compress.
         let event = (0..20_000u32).map(|at| ((at ^ turn).wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect();
         agent.accept(Commit { events: vec![event], root, ..commit(&agent, GATE) }, |_| ()).expect("accepted");
         settle(&agent);

@@ -19,7 +19,7 @@ fn key(n: u32) -> Vec<u8> {
     format!("{:06}", n).into_bytes()
 }
 
-/// Pushes enough through to seal and to merge several times.
+/// Writes enough to seal and to merge several times.
 #[test]
 fn records_survive_sealing_merging_and_reopening() {
     for home in Home::all() {
@@ -197,7 +197,7 @@ proptest! {
     }
 }
 
-/// Bytes that don't get smaller.
+/// Incompressible bytes.
 fn noise() -> Vec<u8> {
     (0..16_000u32).flat_map(|n| crc32fast::hash(&n.to_le_bytes()).to_le_bytes()).collect()
 }
@@ -336,7 +336,7 @@ fn an_end_that_comes_before_a_sleep_is_sealed_rewrites_it_all_the_same() {
     assert!(mebibytes(&agent) > 8);
     settle(&agent);
     std::thread::scope(|scope| {
-        // The thread beside has not come to it when the end comes.
+        // The other thread has not done it yet when the end comes.
         let busy = agent.shared.packing.lock();
         write(1_500, 600);
         settle(&agent);

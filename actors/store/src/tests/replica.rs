@@ -1,4 +1,4 @@
-//! The journal on other machines: what it holds is what was acknowledged, and another store goes on from it.
+//! The journal on other machines: it contains what was acknowledged, and another store continues from it.
 
 use parking_lot::Mutex;
 use uuid::Uuid;
@@ -9,7 +9,7 @@ use super::*;
 const HISTORY: Uuid = Uuid::from_u128(7);
 const REGIONS: [RegionName; 2] = [HIPPOCAMPUS, GATE];
 
-/// A journal that many writers may have a handle of; only the newest one's is taken.
+/// A journal for which many writers may have a handle; only the newest one's entries are accepted.
 #[derive(Clone, Default)]
 struct Journal(Arc<Mutex<Kept>>);
 
@@ -72,7 +72,7 @@ fn open(home: &Home, journal: &Journal) -> StateStore {
     store
 }
 
-/// A store that was never replicated begins a new history, in which it is opened; all that it holds is in the copy.
+/// A store that was never replicated begins a new history, in which it is opened; all its data is in the copy.
 fn begin(home: &Home, journal: &Journal, copy: &Path) -> StateStore {
     drop(home.open());
     Follower::open(home.path(), PAGE_CACHE).expect("opens").expect("is there").begin(HISTORY).expect("begins");
@@ -83,13 +83,13 @@ fn begin(home: &Home, journal: &Journal, copy: &Path) -> StateStore {
     store
 }
 
-/// Made independent, so that it can be looked at.
+/// Makes it independent, so that it can be inspected.
 fn alone(home: &Home) -> (StateStore, OpenReport) {
     Follower::open(home.path(), PAGE_CACHE).expect("opens").expect("is there").leave().expect("leaves");
     home.open_with(small())
 }
 
-/// Brings the store of a home to where the journal is, and says how many entries that took.
+/// Brings the store of a home to the journal's position, and returns the number of entries.
 fn follow(home: &Home, journal: &Journal) -> u64 {
     let mut follower = Follower::open(home.path(), PAGE_CACHE).expect("opens").expect("is there");
     let from = follower.position().expect("replicated").sequence;
@@ -116,7 +116,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
         fill(&agent, 200, 900);
         event(&agent, GATE, "before the copy");
         settle(&agent);
-        // Sealed and merged meanwhile: what lies in the pack goes along.
+        // Sealed and merged meanwhile: the pack's data is transferred too.
         store.backup(&copies.path().join("second")).expect("backs up");
         fill(&agent, 900, 1500);
         store.compact().expect("compacts");
@@ -136,7 +136,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
         follow(&there, &journal);
         let epoch = agent.epoch(GATE);
         let taken_over = open(&there, &journal);
-        assert!(ada(&taken_over).epoch(GATE) > epoch, "whoever takes over has the larger epoch");
+        assert!(ada(&taken_over).epoch(GATE) > epoch, "the machine that takes over has the larger epoch");
         fill(&ada(&taken_over), 1600, 1700);
         let late = agent.accept(commit(&agent, GATE), |_| ());
         let wrote = late.map(|late| agent.wait_durable_blocking(late.lsn, PATIENCE));
@@ -178,7 +178,7 @@ fn what_broke_off_is_left_out_and_what_the_disk_lacks_is_taken_from_the_journal(
     event(&agent, GATE, "whole");
     settle(&agent);
     let before = texts(&agent.recover(GATE).expect("recovers"));
-    // Larger than an entry: it dies after the first of them.
+    // Larger than an entry: the writer dies after the first of them.
     journal.0.lock().until_dead = Some(1);
     let noise: Vec<u8> = (0..1_500_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     put(&agent, HIPPOCAMPUS, "large", &noise);
@@ -197,7 +197,7 @@ fn what_broke_off_is_left_out_and_what_the_disk_lacks_is_taken_from_the_journal(
     follow(&home, &journal);
     let position = Follower::open(home.path(), PAGE_CACHE).expect("opens").and_then(|follower| follower.position());
     assert_eq!(position.map(|at| at.sequence), Some(behind - 1), "a half isn't counted");
-    // The next writer closes that off, and goes on from what is whole.
+    // The next writer closes that off, and continues after the last complete batch.
     journal.handle().append(&[opening_entry()]).expect("it may write");
     assert_eq!(follow(&home, &journal), 2);
     let store = open(&home, &journal);

@@ -1,4 +1,4 @@
-//! Where a channel leads: addresses and certificates out of its keys.
+//! Where a channel leads: the addresses and certificates from its keys.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::http_client::{self, Roots};
 /// How long a provider may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// For a client that has nobody to call.
+/// The address of a client that has nobody to call.
 pub const NOWHERE: &str = "http://127.0.0.1";
 
 /// A client for a provider that is reached by HTTP.
@@ -23,7 +23,8 @@ pub fn client(key: &str, url: &str) -> Result<Client, Fault> {
     builder.build().map_err(|error| told(&error))
 }
 
-/// A server's address out of `scheme://host:port`, which of the schemes it is, and whether it is this machine.
+/// Reads a server's address in the form `scheme://host:port`. Returns the scheme, the host, the port, and whether the
+/// host is this machine.
 pub fn server<'a>(key: &str, text: &str, schemes: &[(&'a str, u16)]) -> Result<(&'a str, String, u16, bool), Fault> {
     let names: Vec<String> = schemes.iter().map(|(scheme, _)| format!("{scheme}://HOST")).collect();
     let wrong =
@@ -33,14 +34,14 @@ pub fn server<'a>(key: &str, text: &str, schemes: &[(&'a str, u16)]) -> Result<(
     let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
     if !url.username().is_empty() || url.password().is_some() {
         let found = format!("{key} holds a name or password");
-        return Err(Fault::new(key, found, "set username and password_file of its section in their place"));
+        return Err(Fault::new(key, found, "set username and password_file in its section instead"));
     }
     let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
     let is_here = bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     Ok((scheme, bare, url.port().unwrap_or(*usual), is_here))
 }
 
-/// The file of an authority's certificates, if there is to be one.
+/// The file with the certificates of an authority, if one is named.
 pub fn authorities(key: &str, path: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
     match path {
         Some(path) if !path.is_file() => {

@@ -1,6 +1,6 @@
-//! Discord: commands come as signed interactions, words go out by a webhook into its one channel.
+//! Discord: commands come as signed interactions; words go out by a webhook into its one channel.
 //!
-//! Who is answered is mentioned there. A webhook has no id by which a repeated message would be dropped.
+//! The addressee is mentioned there. A webhook has no id by which Discord would drop a repeated message.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use super::keys::{ChannelKeys, channel_section, exposed};
 use super::signature::{fresh, is_ed25519, unhex};
 use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, address, answers};
 
-/// Longest message that Discord takes, in characters.
+/// Longest message that Discord accepts, in characters.
 const LONGEST: usize = 2000;
-/// What only the person who wrote gets to see.
+/// Only the author of the command sees it.
 const EPHEMERAL: u32 = 64;
 
 channel_section! {
@@ -58,9 +58,9 @@ impl ChannelKeys for DiscordKeys {
 /// An application of Discord.
 pub struct Discord {
     pub http: Client,
-    /// With its secret in it; without it nothing goes out.
+    /// It contains a secret; without it nothing goes out.
     pub webhook_url: Option<String>,
-    /// The application's public key, 32 bytes; without it nothing is taken in.
+    /// The application's public key, 32 bytes; without it nothing is accepted.
     pub public_key: Option<Vec<u8>>,
 }
 
@@ -81,7 +81,7 @@ impl Discord {
     }
 }
 
-/// The text of a command's first option, or what was typed into the first field of a form.
+/// The text of a command's first option, or of the first field of a form.
 fn text_of(data: &Json) -> Option<&str> {
     let option = data["options"].as_array().into_iter().flatten().find_map(|option| option["value"].as_str());
     option.or_else(|| data.pointer("/components/0/components/0/value")?.as_str())
@@ -113,10 +113,10 @@ impl Transport for Discord {
             let text = users.first().map_or_else(|| message.text.clone(), |user| format!("<@{user}> {}", message.text));
             if text.chars().count() > LONGEST {
                 return Attempted::Refused {
-                    why: format!("it is longer than {LONGEST} characters, which Discord doesn't take"),
+                    why: format!("it is longer than {LONGEST} characters, which Discord doesn't accept"),
                 };
             }
-            // Nobody else is called by what the words hold.
+            // The words can't mention anybody else.
             let body = json!({"content": text, "allowed_mentions": {"parse": [], "users": users}});
             let request = self.http.post(url).query(&[("wait", "true")]).header("content-type", "application/json");
             match answers::post(request.body(body.to_string())).await {
@@ -138,7 +138,7 @@ impl Transport for Discord {
             Some(1) => Ok(Hooked { messages: Vec::new(), answer: answered(json!({"type": 1})) }),
             Some(2 | 5) => {
                 let message = message_of(&body).ok_or_else(|| malformed("the command has no text option".into()))?;
-                let message = message.map_err(|why| malformed(format!("the command can't be taken: {why}")))?;
+                let message = message.map_err(|why| malformed(format!("the command can't be accepted: {why}")))?;
                 let said = json!({"type": 4, "data": {"content": "I have it.", "flags": EPHEMERAL}});
                 Ok(Hooked { messages: vec![message], answer: answered(said) })
             }

@@ -1,13 +1,13 @@
-//! What a provider posts, and what it is answered.
+//! A provider's post, and its answer.
 
 use super::Arrived;
 
-/// A request at `/hooks/{channel}`, as it came.
+/// A request to `/hooks/{channel}`, unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct HookRequest<'a> {
-    /// Names in lower case; of a repeated one the first counts.
+    /// Names in lower case; of a repeated header the first counts.
     pub headers: &'a [(String, String)],
-    /// Path and query, as it was asked for.
+    /// Path and query, as requested.
     pub target: &'a str,
     pub body: &'a [u8],
 }
@@ -19,11 +19,11 @@ impl HookRequest<'_> {
     }
 }
 
-/// What was in it.
+/// The content of a post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hooked {
     pub messages: Vec<Arrived>,
-    /// What is answered once the messages are on disk.
+    /// The answer, sent once the messages are on disk.
     pub answer: HookAnswer,
 }
 
@@ -34,7 +34,7 @@ pub struct HookAnswer {
     pub body: String,
 }
 
-/// Why nothing was taken.
+/// Why nothing was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HookRefused {
     #[error("this channel is not called by its provider")]

@@ -1,4 +1,5 @@
-//! The keys of the channels. Each channel declares its own beside its transport; here stands what all of them have.
+//! The keys of the channels. Each channel declares its own keys beside its transport. Here are the keys that all
+//! channels have.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use super::telegram::TelegramKeys;
 use super::twilio::TwilioKeys;
 use super::{Line, SenderPolicy, Transport};
 
-/// Declares the section of a channel: its own keys, and behind them those of every channel.
+/// Declares the section of a channel: its own keys, then the keys of every channel.
 macro_rules! channel_section {
     ($(#[doc = $about:literal])+ $Name:ident = $section:literal { $($own:tt)* }) => {
         maxim_config::section! {
@@ -56,7 +57,7 @@ macro_rules! channel_section {
 }
 pub(super) use channel_section;
 
-/// What every channel is told in the same words.
+/// What every channel is given in the same form.
 pub struct ChannelTerms<'a> {
     pub name: &'static str,
     pub senders: &'a [String],
@@ -74,10 +75,10 @@ pub trait HasTerms {
 
 /// The keys of one channel.
 pub trait ChannelKeys: HasTerms {
-    /// Whether the channel has what it needs to be of any use.
+    /// Whether the channel has the keys without which it can do nothing.
     fn is_set(&self) -> bool;
 
-    /// Faults that no single value shows.
+    /// Faults that can't be seen from one value alone.
     fn contradictions(&self) -> Vec<Fault> {
         Vec::new()
     }
@@ -87,7 +88,7 @@ pub trait ChannelKeys: HasTerms {
     fn transport(&self) -> Result<Arc<dyn Transport>, Fault>;
 }
 
-/// All channels that reach outside, `[channels.NAME]`. A channel whose first key isn't set is there and can do nothing.
+/// All channels that reach outside, `[channels.NAME]`. A channel whose first key isn't set exists but can do nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channels {
@@ -122,13 +123,13 @@ impl Channels {
         self.all().into_iter().filter(|keys| keys.is_set())
     }
 
-    /// Faults that no single value of a channel shows.
+    /// Faults that can't be seen from one value of a channel alone.
     pub fn contradictions(&self) -> Vec<Fault> {
         self.all().into_iter().flat_map(ChannelKeys::contradictions).collect()
     }
 
-    /// What may go out: all that the rooms know of the channels. It needs no secret and no machine, so a replay knows the
-    /// same.
+    /// What may go out: all that the rooms know of the channels. It needs no secret and no machine, so a replay has the
+    /// same rules.
     pub fn rules(&self) -> OutboxRules {
         let rules = self.set().map(|keys| {
             let terms = keys.terms();
@@ -142,7 +143,7 @@ impl Channels {
         OutboxRules { channels: rules.collect() }
     }
 
-    /// The lines of all that are configured.
+    /// The lines of all channels that are configured.
     ///
     /// # Errors
     /// A secret can't be read, or a value isn't what its channel needs.
@@ -156,7 +157,7 @@ impl Channels {
     }
 }
 
-/// A secret's value, out of its key or else of its file.
+/// A secret's value, from its key or from its file.
 pub(super) fn exposed(key: &str, value: &Option<Secret>, file: &Option<PathBuf>) -> Result<Option<String>, Fault> {
     Ok(secret::resolve(key, value.as_ref(), file.as_deref())?.map(|secret| secret.expose().to_owned()))
 }

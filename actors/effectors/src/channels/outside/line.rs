@@ -1,4 +1,4 @@
-//! One channel as it stands: who may write on it, how it is reached, and what became of what.
+//! The state of one channel: who may write on it, how it is reached, and what was sent.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use super::{HookRefused, HookRequest, Hooked, Transport};
 pub struct SenderPolicy {
     /// Who may command. Everybody may stop.
     pub senders: AllowList,
-    /// Messages of one sender in a minute; all who aren't listed count as one.
+    /// Messages of one sender per minute; all unlisted senders count as one.
     pub per_sender: usize,
-    /// Messages on the channel in a minute.
+    /// Messages on the channel per minute.
     pub per_channel: usize,
 }
 
@@ -33,9 +33,9 @@ pub struct Line {
     rates: Mutex<Rates>,
     /// Strangers that were shown to the owner, the newest last.
     strangers: Mutex<VecDeque<String>>,
-    /// The newest attempts that left, or mustn't any more.
+    /// The newest attempts that have left, or must not leave any more.
     attempts: Mutex<VecDeque<(MessageId, u32, Left)>>,
-    /// Stops since the line was made: what was left for later before one is not taken after it.
+    /// Stops since the line was made: messages that were left for later before a stop are not accepted after it.
     stops: watch::Sender<u64>,
 }
 
@@ -43,7 +43,7 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Yes,
-    /// It was given up before: whoever still holds it must not send it.
+    /// It was given up before it left: a late holder must not send it.
     Never,
 }
 
@@ -55,7 +55,7 @@ const STRANGERS: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Nobody connects: nothing is configured, or this process runs no agent.
+    /// Not connected: not configured, or this process runs no agent.
     #[default]
     Off,
     Connecting,
@@ -66,12 +66,12 @@ enum State {
 #[derive(Debug, Default)]
 struct Standing {
     state: State,
-    /// What went wrong last, and the fix.
+    /// The last error, and its fix.
     why: Option<String>,
     counts: BTreeMap<&'static str, u64>,
 }
 
-/// When who wrote, in the last minute.
+/// The times of messages in the last minute, by sender.
 #[derive(Default)]
 struct Rates {
     all: VecDeque<Timestamp>,
@@ -79,7 +79,7 @@ struct Rates {
 }
 
 const WINDOW: SignedDuration = SignedDuration::from_mins(1);
-/// Senders whose rate is kept apart; more of them share one.
+/// Senders with a separate rate; further senders share one.
 const SENDERS: usize = 10_000;
 
 impl Line {
@@ -118,12 +118,12 @@ impl Line {
     pub(super) fn down(&self, why: impl Into<String>) {
         let (why, mut standing) = (why.into(), self.standing.lock());
         if standing.why.as_ref() != Some(&why) {
-            tracing::warn!(channel = self.name, why, "a channel is down; it is tried again by itself");
+            tracing::warn!(channel = self.name, why, "a channel is down; it is retried automatically");
         }
         (standing.state, standing.why) = (State::Down, Some(why));
     }
 
-    /// Counts something for status.
+    /// Counts something for the status.
     pub fn count(&self, what: &'static str) {
         *self.standing.lock().counts.entry(what).or_default() += 1;
     }
@@ -133,22 +133,22 @@ impl Line {
         self.stops.send_modify(|stops| *stops += 1);
     }
 
-    /// Tells of each stop from now on.
+    /// Reports each stop from now on.
     pub(super) fn stops(&self) -> watch::Receiver<u64> {
         self.stops.subscribe()
     }
 
-    /// An attempt goes out now; false when it was given up before, so that it must not.
+    /// An attempt leaves now; false if it was given up before and must not leave.
     pub(super) fn leaves(&self, entry: MessageId, attempt: u32) -> bool {
         self.decide(entry, attempt, Left::Yes) == Left::Yes
     }
 
-    /// An attempt is given up; whether it has left before. If it hasn't, it never will.
+    /// Gives an attempt up. True if it has left already; otherwise it never will.
     pub(super) fn has_left(&self, entry: MessageId, attempt: u32) -> bool {
         self.decide(entry, attempt, Left::Never) == Left::Yes
     }
 
-    /// What was decided of an attempt first stays.
+    /// The first decision about an attempt stays.
     fn decide(&self, entry: MessageId, attempt: u32, wanted: Left) -> Left {
         let mut attempts = self.attempts.lock();
         if let Some((.., decided)) = attempts.iter().find(|(known, number, _)| (*known, *number) == (entry, attempt)) {
@@ -161,7 +161,7 @@ impl Line {
         wanted
     }
 
-    /// What became of sending: the last trouble is told until something arrives.
+    /// The result of sending. The last error is reported until a message arrives.
     pub(super) fn attempted(&self, outcome: &Attempted) {
         let (what, why) = match outcome {
             Attempted::Delivered { .. } => ("sent", None),
@@ -177,7 +177,7 @@ impl Line {
         }
     }
 
-    /// Notes a message; the seconds to wait where it is one too many.
+    /// Counts a message; an error is the seconds to wait if it is one too many.
     pub(super) fn admit(&self, sender: &str, now: Timestamp) -> Result<(), u64> {
         let mut rates = self.rates.lock();
         let free = |recent: &mut VecDeque<Timestamp>, most: usize| {
@@ -203,7 +203,7 @@ impl Line {
         Ok(())
     }
 
-    /// True the first time that a stranger writes, as far as is remembered.
+    /// True at a stranger's first message, as far as remembered.
     pub(super) fn is_new(&self, stranger: &str) -> bool {
         let mut shown = self.strangers.lock();
         if shown.iter().any(|known| known == stranger) {
@@ -216,7 +216,7 @@ impl Line {
         true
     }
 
-    /// Reads what a provider posted.
+    /// Reads a provider's post.
     ///
     /// # Errors
     /// As [`Transport::hook`].
@@ -234,7 +234,7 @@ impl Line {
         read
     }
 
-    /// One object for status.
+    /// One object for the status.
     pub fn report(&self) -> Json {
         let standing = self.standing.lock();
         let state = match (self.transport.is_some(), standing.state) {

@@ -1,9 +1,10 @@
-//! Channels that reach outside: MQTT, Telegram, Slack, Twilio, Discord and e-mail.
+//! Channels to the outside: MQTT, Telegram, Slack, Twilio, Discord and e-mail.
 //!
-//! Each is an actor of the same kind around a [`Line`]: who may write, how it stands, and a [`Transport`], which is all
-//! that differs. A line outlives its actor, and knows which attempts have left: what broke before is certainly not taken.
-//! What comes in goes through the channel's desk, and is acknowledged to the outside
-//! only when it is on disk; what goes out comes from the outbox, one attempt at a time. One thread keeps the connections.
+//! Each is the same kind of actor around a [`Line`]: who may write, its state, and a [`Transport`], which contains all
+//! differences. A line outlives its actor, and knows which attempts have left: an attempt that failed before leaving
+//! was certainly not sent. Incoming messages go through the channel's desk, and are acknowledged to the outside only
+//! when they are on disk. Outgoing messages come from the outbox, one attempt at a time. One thread keeps all
+//! connections.
 
 mod address;
 mod answers;
@@ -44,29 +45,29 @@ pub use inlet::{Arrived, Inlet, Taken};
 pub use keys::Channels;
 pub use line::{Line, SenderPolicy};
 
-/// What a channel does its own way.
+/// The part of a channel that differs from others.
 pub trait Transport: Send + Sync {
-    /// Where it leads, without anything secret.
+    /// Where it leads, without secrets.
     fn reached_by(&self) -> String;
 
-    /// Sends once. What it tells decides whether it may be tried again, so "not now" is for what was certainly not taken.
+    /// Sends once. The result decides about a retry, so `NotNow` is only for messages that certainly weren't accepted.
     fn send<'a>(&'a self, message: &'a SendMessage) -> BoxFuture<'a, Attempted>;
 
-    /// Brings in what comes, until it is dropped. For channels that fetch; the others are called at [`Transport::hook`].
+    /// Brings in messages until it is dropped. For channels that fetch; the others are called at [`Transport::hook`].
     fn receive<'a>(&'a self, _inlet: &'a Inlet) -> Option<BoxFuture<'a, ()>> {
         None
     }
 
-    /// Reads what the provider posted, after its signature was checked.
+    /// Reads a provider's post, after checking its signature.
     ///
     /// # Errors
-    /// It isn't the provider's, too old, or can't be read.
+    /// It isn't from the provider, is too old, or can't be read.
     fn hook(&self, _request: &HookRequest<'_>, _now: Timestamp) -> Result<Hooked, HookRefused> {
         Err(HookRefused::NotHere)
     }
 }
 
-/// The actor of a channel that reaches outside.
+/// The actor of a channel to the outside.
 pub struct OutsideActor<C> {
     desk: Arc<Desk>,
     line: Arc<Line>,
@@ -149,9 +150,9 @@ impl<C: Channel> OutsideActor<C> {
         }
         let permitted = operation.hands.frame.latch.permit(EffectKind::Other).map(|_permit| ());
         match permitted {
-            // From here on it may have been taken.
+            // From here on it may have been accepted.
             Ok(()) if self.line.leaves(message.entry, message.attempt) => transport.send(message).await,
-            Ok(()) => Attempted::NotNow { why: "its channel had given it up".into(), retry_after_s: None },
+            Ok(()) => Attempted::NotNow { why: "its channel had already given it up".into(), retry_after_s: None },
             Err(stopped) => Attempted::Stopped { why: stopped.to_string() },
         }
     }

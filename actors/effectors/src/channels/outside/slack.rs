@@ -1,7 +1,7 @@
-//! Slack: events come as signed webhooks, words go out by chat.postMessage or an incoming webhook.
+//! Slack: events come as signed webhooks; words go out by chat.postMessage or an incoming webhook.
 //!
-//! A message's own name is its channel with its time stamp; an answer goes into that thread. Slack has no documented id by
-//! which a repeated message would be dropped.
+//! A message's id is its channel with its time stamp; an answer goes into that thread. Slack documents no id by which
+//! it would drop a repeated message.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,16 +66,16 @@ pub struct Slack {
     pub http: Client,
     /// `https://slack.com/api`.
     pub base_url: String,
-    /// Signs what Slack posts; without it nothing is taken in.
+    /// Signs Slack's posts; without it nothing is accepted.
     pub signing_secret: Option<String>,
     pub out: SlackOut,
 }
 
 /// How words go out.
 pub enum SlackOut {
-    /// By a bot's token: to whoever wrote, into the thread.
+    /// By a bot's token: to the author, into the thread.
     Bot(String),
-    /// By an incoming webhook: into its one channel, whoever is meant.
+    /// By an incoming webhook: into its one channel, for any recipient.
     Webhook(String),
     Nowhere,
 }
@@ -97,7 +97,7 @@ impl Slack {
     }
 }
 
-/// A message that a person wrote, out of an event; none for everything else that happens in a workspace.
+/// A person's message in an event; `None` for all other events of a workspace.
 fn message_of(event: &Json) -> Option<Result<Arrived, TooMuch>> {
     let text = |name: &str| event[name].as_str();
     let is_said = match text("type")? {
@@ -108,7 +108,7 @@ fn message_of(event: &Json) -> Option<Result<Arrived, TooMuch>> {
     if !is_said || event["bot_id"].is_string() {
         return None;
     }
-    // In a channel the bot is addressed by its own name first.
+    // In a channel, people write the bot's own name first.
     let body = text("text")?;
     let body =
         body.strip_prefix("<@").and_then(|rest| rest.split_once('>')).map_or(body, |(_, rest)| rest.trim_start());
@@ -166,7 +166,7 @@ impl Transport for Slack {
             Some("event_callback") => {
                 let message = message_of(&body["event"]).transpose();
                 let message =
-                    message.map_err(|why| HookRefused::Malformed(format!("the event can't be taken: {why}")))?;
+                    message.map_err(|why| HookRefused::Malformed(format!("the event can't be accepted: {why}")))?;
                 Ok(Hooked { messages: message.into_iter().collect(), answer: answered("") })
             }
             _ => Err(HookRefused::Malformed("the body's type is neither event_callback nor url_verification".into())),
@@ -174,7 +174,7 @@ impl Transport for Slack {
     }
 }
 
-/// Slack says in the body whether it took a message.
+/// Slack says in the body whether it accepted a message.
 fn posted(answer: &Json) -> Attempted {
     if answer["ok"] == true {
         return Attempted::Delivered { provider_id: answer["ts"].as_str().map(str::to_owned) };

@@ -1,8 +1,8 @@
-//! Telegram, by a bot that asks for its messages (long polling).
+//! Telegram, by a bot that fetches its messages (long polling).
 //!
-//! Telegram keeps a message until the next question names a later one, so what isn't on disk here is brought again, also
-//! over a crash; what is over the rate of who may command is left there for later. Sender and recipient are the user's number. The Bot API knows no id by which a repeated message would be
-//! dropped.
+//! Telegram keeps a message until the next request names a later one. So a message that isn't on disk here is delivered
+//! again, also after a crash. A message over the rate of listed senders is left there for later. Sender and recipient
+//! are the user's number. The Bot API has no id by which Telegram would drop a repeated message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,15 +21,15 @@ use super::connected::BackOff;
 use super::keys::{ChannelKeys, channel_section, exposed};
 use super::{Arrived, Inlet, Taken, Transport, address, answers};
 
-/// How long Telegram holds a question open when nothing is new.
+/// How long Telegram holds a request open without news.
 const POLL: Duration = Duration::from_secs(50);
 /// How much longer than that an answer may take.
 const GRACE: Duration = Duration::from_secs(15);
-/// How often it is looked for what is new while something is left there.
+/// How often to look for news while messages are left there.
 const LOOK: Duration = Duration::from_secs(1);
-/// Messages that are left there at most, with those behind: Telegram shows a hundred at once, and a stop must be among them.
+/// Messages that may be left there, with those behind: Telegram shows a hundred at once, and a stop must be among them.
 const LEFT: usize = 50;
-/// Longest message that Telegram takes, in characters.
+/// Longest message that Telegram accepts, in characters.
 const LONGEST: usize = 4096;
 
 channel_section! {
@@ -59,7 +59,7 @@ impl ChannelKeys for TelegramKeys {
 /// A bot.
 pub struct Telegram {
     pub http: Client,
-    /// `https://api.telegram.org`, or a server of one's own.
+    /// `https://api.telegram.org`, or a private server.
     pub base_url: String,
     pub token: String,
 }
@@ -69,7 +69,7 @@ impl Telegram {
         format!("{}/bot{}/{method}", self.base_url.trim_end_matches('/'), self.token)
     }
 
-    /// What is new from `offset` on.
+    /// Updates from `offset` on.
     async fn updates(&self, offset: Option<i64>, poll: Duration) -> Result<Vec<Json>, String> {
         let mut asked = json!({"timeout": poll.as_secs(), "allowed_updates": ["message"]});
         if let Some(offset) = offset {
@@ -95,7 +95,7 @@ impl Telegram {
     }
 }
 
-/// The message of an update, if it is text of a person to the bot alone.
+/// The message of an update, if it is a person's text to the bot only.
 fn message_of(update: &Json) -> Option<Arrived> {
     let message = &update["message"];
     let (from, text) = (message["from"]["id"].as_i64()?, message["text"].as_str()?);
@@ -114,7 +114,7 @@ impl Transport for Telegram {
         async move {
             if message.text.chars().count() > LONGEST {
                 return Attempted::Refused {
-                    why: format!("it is longer than {LONGEST} characters, which Telegram doesn't take"),
+                    why: format!("it is longer than {LONGEST} characters, which Telegram doesn't accept"),
                 };
             }
             let body = json!({"chat_id": message.recipient, "text": message.text});
@@ -133,7 +133,7 @@ impl Transport for Telegram {
         Some(
             async move {
                 let (mut left, mut pause, mut stops) = (Left::default(), BackOff::new(), inlet.line().stops());
-                // Asked without waiting at first: whether the token is good should be known soon.
+                // The first request doesn't wait, so that a bad token is known soon.
                 let mut poll = Duration::ZERO;
                 loop {
                     let updates = match self.updates(left.offset, poll).await {
@@ -152,14 +152,14 @@ impl Transport for Telegram {
                     }
                     if let Err(why) = take(updates, &mut left, inlet).await {
                         // Not acknowledged, so Telegram brings it again.
-                        inlet.line().down(format!("a message could not be taken yet: {why}"));
+                        inlet.line().down(format!("a message could not be accepted yet: {why}"));
                         pause.wait().await;
                     } else {
                         pause.reset();
                     }
                     poll = POLL;
                     if !left.later.is_empty() {
-                        // What is left comes again at once, whatever is waited for.
+                        // Left messages come again at once, so waiting would have no effect.
                         tokio::time::sleep(LOOK).await;
                         poll = Duration::ZERO;
                     }
@@ -170,14 +170,15 @@ impl Transport for Telegram {
     }
 }
 
-/// What is left with Telegram. It takes back only everything before a number, so what came behind is remembered.
+/// Messages left with Telegram. It only accepts an acknowledgement of everything before a number, so accepted messages
+/// behind it are remembered.
 #[derive(Default)]
 struct Left {
-    /// From which update on nobody has told Telegram that it was taken.
+    /// The first update that was not acknowledged to Telegram.
     offset: Option<i64>,
     /// Over the rate: when each is tried again.
     later: BTreeMap<i64, Instant>,
-    /// Taken behind those.
+    /// Accepted behind those.
     taken: BTreeSet<i64>,
 }
 
@@ -185,7 +186,7 @@ impl Left {
     fn take(&mut self, update: i64) {
         self.later.remove(&update);
         self.taken.insert(update);
-        // Up to the first that is left all is taken.
+        // Everything before the first left message is accepted.
         let first_left = self.later.first_key_value().map_or(i64::MAX, |(id, _)| *id);
         while let Some(first) = self.taken.first().copied().filter(|first| *first < first_left) {
             self.taken.remove(&first);
@@ -193,7 +194,7 @@ impl Left {
         }
     }
 
-    /// What was wanted before a stop isn't done after it.
+    /// Messages from before a stop are not processed after it.
     fn give_up(&mut self, inlet: &Inlet) {
         for update in self.later.keys().copied().collect::<Vec<_>>() {
             inlet.line().count("limited");
@@ -201,7 +202,7 @@ impl Left {
         }
     }
 
-    /// Leaves it for later; false where so many are left that a stop behind them might not be seen.
+    /// Leaves it for later; false if so many are left that a later stop might not be seen.
     fn leave(&mut self, update: i64, wait: Duration) -> bool {
         let is_known = self.later.contains_key(&update);
         let has_room = is_known || self.later.len() + self.taken.len() < LEFT;
@@ -212,7 +213,7 @@ impl Left {
     }
 }
 
-/// Takes what is new, and what was left and may be taken now. An error: it isn't on disk.
+/// Accepts new messages, and left ones whose time has come. An error means: it isn't on disk.
 async fn take(updates: Vec<Json>, left: &mut Left, inlet: &Inlet) -> Result<(), String> {
     for update in updates {
         let is_taken = |id: &i64| left.taken.contains(id) || left.offset.is_some_and(|offset| *id < offset);

@@ -1,4 +1,4 @@
-//! TLS for what isn't HTTP: rustls with ring, and this machine's authorities or those of a file.
+//! TLS outside HTTP: rustls with ring, and the authorities of this machine or of a file.
 
 use std::error::Error;
 use std::path::Path;
@@ -11,11 +11,11 @@ use rustls_platform_verifier::ConfigVerifierExt;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// Makes a connection private; the server must show a certificate of this name. `section` is the channel's in the
-/// configuration, for the words of an error, and `authorities` its `ca_file`.
+/// Secures a connection with TLS; the server must show a certificate of this name. `section` is the channel's section
+/// in the configuration, for error texts, and `authorities` its `ca_file`.
 ///
 /// # Errors
-/// The authorities can't be read, the server isn't who it should be, or it doesn't speak TLS: with the fix.
+/// The authorities can't be read, the server isn't the expected one, or it doesn't speak TLS. The error names the fix.
 pub(super) async fn shaken(
     stream: TcpStream,
     host: &str,
@@ -38,7 +38,7 @@ fn nobody(section: &str) -> String {
     format!("; nobody speaks TLS at this port: correct the scheme and the port in {section}")
 }
 
-/// What a person can do about an error of TLS, somewhere among its causes, with a semicolon before it; else nothing.
+/// The fix for a TLS error among the causes, with a semicolon before it; else empty.
 pub(super) fn fix(error: &(dyn Error + 'static), section: &str) -> String {
     use CertificateError as Bad;
     let wrong = match found(error) {
@@ -60,7 +60,7 @@ pub(super) fn fix(error: &(dyn Error + 'static), section: &str) -> String {
     }
 }
 
-/// The error of rustls among the causes. What an I/O error carries isn't among its causes.
+/// The rustls error among the causes. The error inside an I/O error isn't among its causes.
 fn found<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let carried = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     if let Some(carried) = carried {
@@ -70,7 +70,7 @@ fn found<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
 }
 
 fn config(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
-    // It fails when another part of the process has chosen already.
+    // It fails if another part of the process has chosen already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let Some(path) = authorities else {
         return ClientConfig::with_platform_verifier().map(Arc::new).map_err(|error| error.to_string());

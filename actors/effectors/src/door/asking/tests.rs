@@ -1,4 +1,4 @@
-//! The list of waiters: who gets which answer, and who leaves the list.
+//! The list of waiters: which waiter gets which answer, and which leaves the list.
 
 use std::time::Duration;
 

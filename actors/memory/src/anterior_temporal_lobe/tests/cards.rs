@@ -1,4 +1,4 @@
-//! A start reads cards and derives nothing anew; where a card is missing or another encoder's, it is made in steps.
+//! A start reads cards and derives nothing again. A missing card, or one of another encoder, is made in steps.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What is read: dense documents, what is only mentioned, and copies; and what was known by a rhythm alone.
+//! Reading: dense documents, mere mentions, copies, and concepts known by a rhythm alone.
 
 use super::*;
 

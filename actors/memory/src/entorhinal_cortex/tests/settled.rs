@@ -1,4 +1,4 @@
-//! What is on disk of many situations: each vector once, also after damage, change, and in a store of before.
+//! Many situations on disk: each vector once, also after damage, changes, and in an older store.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn write(rig: &mut Rig<EntorhinalCortex>, records: RecordChanges, root: Option<V
     rig.crash();
 }
 
-/// Lets it settle, with a crash behind each step; how many steps there were.
+/// Settles with a crash after each step; returns the number of steps.
 fn settle_over_crashes(rig: &mut Rig<EntorhinalCortex>) -> usize {
     let mut steps = 0;
     while rig.tick() {

@@ -1,4 +1,4 @@
-//! A sealed block of documents: their numbers and times, and for each key the set of those that have it.
+//! A sealed block of documents: their numbers and times, and for each key the set of documents that have it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::packing::{DamagedSegment, Packer, Unpacker};
 
 const KIND: [u8; 4] = *b"MXK1";
 
-/// Where the set of one key lies in a block's bytes.
+/// Where the set of one key is in a block's bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub block: u32,
@@ -26,7 +26,7 @@ pub(super) struct Block {
     span: (i64, i64),
 }
 
-/// What is read of a block once, when it is loaded.
+/// The parts of a block that are read once, when it is loaded.
 pub(super) struct Opened {
     pub documents: Vec<u32>,
     /// Microseconds since 1970.
@@ -55,7 +55,7 @@ pub(super) fn pack(documents: &[u32], times: &[i64], keys: &[(String, Vec<u16>)]
     out.finish()
 }
 
-/// A bit for every document is smaller than two bytes for each member.
+/// True if a bit for every document is smaller than two bytes for each member.
 fn is_dense(members: usize, documents: usize) -> bool {
     members * 16 > documents
 }
@@ -93,12 +93,12 @@ impl Block {
         self.span.0
     }
 
-    /// Whether all documents are of this time, both ends included.
+    /// True if all documents are of this time, both ends included.
     pub(super) fn is_within(&self, (from, to): (i64, i64)) -> bool {
         self.span.0 >= from && self.span.1 <= to
     }
 
-    /// Whether some document may be of this time, both ends included.
+    /// True if some document may be of this time, both ends included.
     pub(super) fn overlaps(&self, (from, to): (i64, i64)) -> bool {
         self.span.0 <= to && self.span.1 >= from
     }
@@ -148,7 +148,7 @@ impl Block {
         }
     }
 
-    /// How many are in all of the sets.
+    /// How many documents are in all of the sets.
     pub(super) fn count(&self, places: &[Place]) -> u32 {
         match places.iter().min_by_key(|place| (place.dense, place.count)) {
             None => self.documents,
@@ -165,7 +165,7 @@ impl Block {
         }
     }
 
-    /// 64 documents of a dense set; those behind the last aren't in it.
+    /// 64 documents of a dense set; those after the last one aren't in it.
     fn word(&self, place: Place, at: usize) -> u64 {
         let start = place.at as usize + at * 8;
         let end = place.at as usize + (self.documents as usize).div_ceil(8);
@@ -175,7 +175,7 @@ impl Block {
         u64::from_le_bytes(word)
     }
 
-    /// Members of all of the sets, newest first, until `visit` says to stop (returns false).
+    /// Members of all of the sets, newest first, until `visit` returns false.
     pub(super) fn common(&self, places: &[Place], visit: &mut dyn FnMut(u32) -> bool) -> bool {
         let Some(rarest) = places.iter().min_by_key(|p| (p.dense, p.count)).copied() else {
             return (0..self.documents).rev().all(|m| visit(self.base + m));

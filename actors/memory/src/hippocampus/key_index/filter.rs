@@ -1,20 +1,20 @@
-//! The keys of episodes, and what a filter asks for.
+//! The keys of episodes, and the keys that a filter asks for.
 
 use jiff::Timestamp;
 use maxim_bus::signals::recall::EpisodeFilter;
 
-/// Which documents are looked for.
+/// The wanted documents.
 pub(super) struct Wanted {
-    /// All of which a document must have.
+    /// A document must have all of these.
     pub keys: Vec<String>,
-    /// From when to when, both included, in microseconds since 1970.
+    /// Beginning and end, both included, in microseconds since 1970.
     pub time: (i64, i64),
-    /// Ordinals that are below this one alone.
+    /// Only ordinals below this one.
     pub below: u32,
 }
 
 impl Wanted {
-    /// A filter's words and limit aren't looked at.
+    /// The filter's words and limit are ignored.
     pub(super) fn of(filter: &EpisodeFilter) -> Self {
         let fields = [
             (Field::Goal, &filter.goal),

@@ -1,7 +1,7 @@
 //! Episodes by goal, tool, object, person, success, mode and time: sets per key, intersected, newest first.
 //!
-//! Sealed blocks of 4 096 documents hold each key's set as a list or, where it is shorter, as one bit a document. A
-//! directory in memory says which blocks have a key, so that a look-up reads these alone.
+//! Sealed blocks of 4 096 documents store each key's set as a list or, if shorter, as one bit per document. A directory
+//! in memory says which blocks have a key, so that a look-up only reads these.
 
 mod block;
 mod filter;
@@ -39,7 +39,7 @@ pub struct KeyIndex {
     /// Microseconds since 1970.
     times: Vec<i64>,
     traits: Traits,
-    /// Some document is older than the one before it, as after an import: the newest by time must be searched for.
+    /// Some document is older than the one before it, as after an import. Then the newest by time must be searched for.
     out_of_order: bool,
     /// Sorted.
     dead: Vec<u32>,
@@ -102,7 +102,7 @@ impl KeyIndex {
         self.times.push(time);
     }
 
-    /// Gives an unsealed document the keys that its episode has now (its outcome came).
+    /// Updates the keys of an unsealed document to those of its episode (its outcome came).
     pub fn amend(&mut self, document: u32, episode: &EpisodicMemory) -> Result<(), NotIndexed> {
         let ordinal = self.documents.binary_search(&document).map_err(|_| NotIndexed::Sealed(document))? as u32;
         let at = ordinal.checked_sub(self.sealed).ok_or(NotIndexed::Sealed(document))? as usize;
@@ -120,19 +120,19 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// Makes a document unfindable.
+    /// Makes a document impossible to find.
     pub fn remove(&mut self, document: u32) {
         if let Err(at) = self.dead.binary_search(&document) {
             self.dead.insert(at, document);
         }
     }
 
-    /// Documents that pass the filter, newest first, at most `limit`. The filter's words and limit are not looked at.
+    /// Documents that pass the filter, newest first, at most `limit`. The filter's words and limit are ignored.
     pub fn find(&self, filter: &EpisodeFilter, limit: usize) -> Vec<u32> {
         self.newest(filter, limit).0
     }
 
-    /// The same, the oldest first. Blocks that hold nothing as old aren't looked at.
+    /// The same, oldest first. Blocks without such old documents aren't read.
     pub fn find_oldest(&self, filter: &EpisodeFilter, limit: usize) -> Vec<u32> {
         let wanted = Wanted::of(filter);
         let mut oldest = BinaryHeap::new();
@@ -185,7 +185,7 @@ impl KeyIndex {
 
     /// The newest that pass, and how many were looked at.
     fn newest(&self, filter: &EpisodeFilter, limit: usize) -> (Vec<u32>, usize) {
-        // The oldest first; of those that were not added in the order of time, the newest may come last.
+        // The oldest first. If documents were not added in the order of time, the newest may come last.
         let mut newest = BinaryHeap::new();
         let (enough, mut looked) = (Cell::new(i64::MIN), 0);
         if limit > 0 {
@@ -216,8 +216,8 @@ impl KeyIndex {
         found
     }
 
-    /// Ordinals that pass, block after block from the one with the latest document on, while `wants` says of when that was
-    /// (microseconds since 1970) that it may matter, and `take` returns true.
+    /// Ordinals that pass, block after block, beginning with the one that has the latest document. `wants` gets that
+    /// time (microseconds since 1970) and says whether it may matter. Ends when `take` returns false.
     fn visit(&self, wanted: &Wanted, wants: &dyn Fn(i64) -> bool, take: &mut dyn FnMut(u32) -> bool) {
         let mut pass = |ordinal: u32| !self.passes(ordinal, wanted) || take(ordinal);
         if !self.visit_tail(wanted, &mut pass) {
@@ -230,7 +230,7 @@ impl KeyIndex {
         }
     }
 
-    /// Whether a document that has the keys is all else that is wanted.
+    /// True if a document that has the keys also meets the other conditions.
     fn passes(&self, ordinal: u32, wanted: &Wanted) -> bool {
         let at = ordinal as usize;
         let is_alive = || self.dead.is_empty() || self.dead.binary_search(&self.documents[at]).is_err();
@@ -243,7 +243,7 @@ impl KeyIndex {
         self.dead.get(self.dead.partition_point(|dead| dead < first)).is_some_and(|dead| dead <= last)
     }
 
-    /// Sealed blocks that have all of the keys and may have the time, the one with the latest document last.
+    /// Sealed blocks with all of the keys and possibly the time, sorted by their latest document.
     fn holding(&self, wanted: &Wanted) -> impl DoubleEndedIterator<Item = (&Block, Vec<Place>)> {
         let list = |key: &String| self.directory.get(key).map_or(&[][..], Vec::as_slice);
         let mut lists: Vec<&[Place]> = wanted.keys.iter().map(list).collect();
@@ -265,7 +265,7 @@ impl KeyIndex {
         })
     }
 
-    /// False when `pass` wants no more.
+    /// Returns false when `pass` wants no more.
     fn visit_tail(&self, wanted: &Wanted, pass: &mut dyn FnMut(u32) -> bool) -> bool {
         let mut lists: Vec<&[u32]> = Vec::with_capacity(wanted.keys.len());
         for key in &wanted.keys {
@@ -287,7 +287,7 @@ impl KeyIndex {
         }
     }
 
-    /// The number after that of the last sealed document.
+    /// The number after the last sealed document.
     pub fn sealed_before(&self) -> u32 {
         let last = (self.sealed as usize).checked_sub(1).and_then(|last| self.documents.get(last));
         last.map_or(0, |document| document + 1)
@@ -298,12 +298,12 @@ impl KeyIndex {
         self.documents.len() - self.sealed as usize
     }
 
-    /// Seals the oldest documents when enough have come, and returns the bytes to keep. In step with the text index.
+    /// Seals the oldest documents if enough have come, and returns the bytes to store. In step with the text index.
     pub fn seal(&mut self) -> Option<Arc<[u8]>> {
         (self.unsealed() >= SEGMENT_DOCUMENTS + HELD_OPEN).then(|| self.seal_first(SEGMENT_DOCUMENTS))
     }
 
-    /// Seals all that is left; nothing if nothing is.
+    /// Seals all remaining documents; `None` if there are none.
     pub fn seal_all(&mut self) -> Option<Arc<[u8]>> {
         (self.unsealed() > 0).then(|| self.seal_first(self.unsealed()))
     }
@@ -338,12 +338,12 @@ impl KeyIndex {
         }
     }
 
-    /// Whether a sealed block can be read.
+    /// True if a sealed block is readable.
     pub fn is_whole(bytes: &[u8]) -> bool {
         block::open(bytes, 0).is_ok()
     }
 
-    /// The index of sealed blocks, in the order of sealing. Documents since the last seal are added again by the caller.
+    /// The index from sealed blocks, in the order of sealing. The caller adds the documents since the last seal again.
     pub fn from_segments(segments: Vec<Arc<[u8]>>) -> Result<Self, DamagedSegment> {
         let mut index = Self::default();
         for bytes in segments {
@@ -366,8 +366,8 @@ impl KeyIndex {
         Ok(index)
     }
 
-    /// The other side of a block's keys. What each document has is counted first, so that a start over a million of them
-    /// makes no list for each.
+    /// Enters a block's keys by document. The keys of each document are counted first, so that a start with a million
+    /// documents makes no list for each.
     fn enter_traits(&mut self, block: &Block, keys: &[(String, Place)]) {
         let compared: Vec<(u32, Place)> =
             keys.iter().filter_map(|(key, place)| Some((self.traits.number_of(key)?, *place))).collect();
@@ -384,7 +384,7 @@ impl KeyIndex {
         }
     }
 
-    /// Seals the oldest of all but the newest `held` documents, at most `most`; nothing if there are none.
+    /// Seals the oldest documents except the newest `held`, at most `most`; `None` if there are none.
     pub fn seal_but(&mut self, held: usize, most: usize) -> Option<Arc<[u8]>> {
         let count = self.unsealed().saturating_sub(held).min(most);
         (count > 0).then(|| self.seal_first(count))

@@ -1,5 +1,5 @@
-//! What each document is about, by number: the other side of the key index, so that two documents can be compared
-//! without reading their records.
+//! What each document is about, in numbers: the reverse of the key index. So two documents can be compared without
+//! reading their records.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Traits {
         number
     }
 
-    /// The number of a key that is compared; nothing for others.
+    /// The number of a compared key; `None` for others.
     pub fn number_of(&mut self, key: &str) -> Option<u32> {
         let compared = [Field::Goal, Field::Object, Field::Person];
         compared.iter().any(|field| key.starts_with(field.letter())).then(|| self.number(key))
@@ -39,7 +39,7 @@ impl Traits {
         self.ends.push(self.ids.len() as u32);
     }
 
-    /// Appends documents with so many keys each: where each one's begin, and the places to put them in.
+    /// Appends documents with these numbers of keys: returns where each one's keys begin, and the places for them.
     pub fn extend(&mut self, counts: &[usize]) -> (Vec<usize>, &mut [u32]) {
         let from = self.ids.len();
         let mut begins = Vec::with_capacity(counts.len());

@@ -1,4 +1,4 @@
-//! What comes of a turn that is forgotten, or that a crash cut.
+//! Later results of a turn that was forgotten, or that a crash interrupted.
 
 use std::time::Duration;
 

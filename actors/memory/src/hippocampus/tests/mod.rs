@@ -63,7 +63,7 @@ impl Bench {
         Self { rig, sleeps: 0 }
     }
 
-    /// Takes in lines and waits until they are linked.
+    /// Imports lines and waits until they are linked.
     pub fn import(&mut self, lines: impl IntoIterator<Item = serde_json::Value>) {
         let lines: Vec<(u64, String)> = (1..).zip(lines.into_iter().map(|line| line.to_string())).collect();
         let count = lines.len();
@@ -73,7 +73,7 @@ impl Bench {
         self.settle();
     }
 
-    /// Lets it do what it does by itself.
+    /// Lets the room do all that it does by itself.
     pub fn settle(&mut self) {
         while self.rig.next_deadline().is_some() {
             self.rig.pass(Duration::from_millis(2));

@@ -14,7 +14,7 @@ use crate::hippocampus::text_index::stems_of;
 use maxim_language::{Encoder, TokenTable};
 use maxim_region::Region;
 
-/// Moments that nothing speaks for: without words, a person or a thing, failed, dull, each by another tool.
+/// Moments without a reason to keep them: without words, a person or a thing, failed, dull, each by another tool.
 fn clutter(count: usize, days_ago: i64) -> Vec<serde_json::Value> {
     let of = |(i, line): (usize, serde_json::Value)| json!({"id": format!("clutter-{i}"), "timestamp": line["timestamp"], "success": false, "tool": format!("probe_{i}")});
     life(count, days_ago, 99).into_iter().enumerate().map(of).collect()
@@ -176,7 +176,7 @@ fn a_crash_at_any_step_of_sleep_ends_in_the_same_memory() {
     }
 }
 
-/// A thought, in a turn of its own, in which the act of this number is remembered.
+/// A thought, in its own turn, in which the act of this number is recalled.
 fn think_of(bench: &mut Bench, i: usize) {
     let turn = MessageId::from_parts(5, 5);
     let filter = EpisodeFilter { tool_name: Some(format!("probe_{i}")), limit: 1, ..EpisodeFilter::default() };
@@ -296,17 +296,17 @@ fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are()
     let (before, first, after) = text(bench.rig.region(), 0);
     assert_eq!((before, after), (0, 1), "only what is looked at is read");
     assert_eq!(bench.find("where is the thing with number 1007?", 10), found);
-    // A state of before doesn't say by whom its vectors are, and one of another encoder says that they are others.
+    // An older state doesn't name the encoder of its vectors, and a state of another encoder names that one.
     let state = serde_json::to_value(bench.rig.region()).expect("serialises");
     assert_eq!(state["sealed"]["encoded"], json!([TokenTable::embedded().id(), 0]));
     for encoded in [json!(null), json!(["another", 0])] {
         let mut state = state.clone();
         state["sealed"]["encoded"] = encoded;
-        let mut room: Hippocampus = serde_json::from_value(state).expect("a state of before");
+        let mut room: Hippocampus = serde_json::from_value(state).expect("an older state");
         room.wake(&bench.rig.records(), &settings(None));
         assert_eq!(text(&room, 0), (stretches, first.clone(), stretches));
     }
-    // What is missing is made anew.
+    // Missing parts are made again.
     let mut state = state;
     state["sealed"]["vectors"][0][0] = json!(999_999);
     let mut room: Hippocampus = serde_json::from_value(state).expect("a state");
@@ -330,7 +330,7 @@ fn what_a_person_has_forgotten_leaves_nothing_behind() {
     bench.settle();
     let before = bench.stats().0;
     bench.rig.heard::<RecordsRemoved>();
-    // It is known by the turn that repeated it too, and both names go.
+    // It is also known by the turn that repeated it, and both names are removed.
     bench.rig.send(ForgetRecord { id: turns[1].to_string() });
     let told = bench.rig.heard::<RecordsRemoved>().pop().expect("every layer is told");
     assert_eq!(told.ids, turns.map(|turn| turn.to_string()));
@@ -338,7 +338,7 @@ fn what_a_person_has_forgotten_leaves_nothing_behind() {
         assert_eq!(bench.stats().0, before - 1);
         assert!(!bench.find("qwx9", 20).contains(&turns[0].to_string()));
         assert_eq!(bench.rig.region().edges().degree(21), 0);
-        // What was sealed of its words is in segments; nothing of it is in a record.
+        // Its sealed words are in segments; no record contains any of them.
         for (key, record) in bench.rig.records().prefixed(b"", usize::MAX) {
             let (key, record) =
                 (String::from_utf8_lossy(&key).into_owned(), String::from_utf8_lossy(&record).into_owned());

@@ -1,23 +1,23 @@
-//! What came after something, or before it: the answer needn't share a word with the question, nor stand in the same sitting.
-//! What follows the best found, in the order of experience, inherits from it.
+//! What came after something, or before it. The answer may share no word with the question, and may be in another
+//! sitting. Documents that follow the best hits, in the order of experience, inherit from them.
 
 use super::asked::Then;
 use super::query::{By, Hit};
 use super::{TextIndex, order};
 
-/// Best documents that others inherit from, at most.
+/// Best documents from which others inherit, at most.
 const SEEDS: usize = 3;
-/// A document that scores less than this share of the best is none of them.
+/// A document below this share of the best score is not one of them.
 const SEED_SHARE: f32 = 0.7;
 /// Documents that inherit, in the order of experience.
 const STEPS: usize = 5;
-/// Share that the next one gets of what the one before it got.
+/// Share that the next document gets of what the previous one got.
 const DECAY: f32 = 0.8;
-/// Share of the lesser of both that is added where a document was found by itself too.
+/// Share of the smaller value that is added if a document was also found by itself.
 const BOTH: f32 = 0.3;
 
 impl TextIndex {
-    /// Adds what came after the best hits, or before them. `weight`: what the next one inherits.
+    /// Adds the documents after the best hits, or before them. `weight`: the share that the next one inherits.
     pub(super) fn follow(&self, then: Then, weight: f32, is_wanted: impl Fn(u32) -> bool, hits: &mut Vec<Hit>) {
         let Some(best) = hits.first().map(|hit| hit.score) else { return };
         let seeds = hits.iter().take(SEEDS).filter(|hit| hit.score >= SEED_SHARE * best);

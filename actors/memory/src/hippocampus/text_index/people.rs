@@ -1,13 +1,13 @@
-//! Who spoke: people are a field of an episode, not words of its text. A name in a question leaves the words and is
-//! looked up here.
+//! Who spoke: people are a field of an episode, not words of its text. A name in a question is removed from its words
+//! and looked up here.
 
 use std::collections::HashMap;
 
 use maxim_language::{Word, is_stop_word, words};
 
-/// A part of a name that more people share says too little about who is meant.
+/// A part of a name that more people share doesn't show who is meant.
 const MOST_SHARING_A_PART: usize = 8;
-/// A name of more words is found by its parts.
+/// A longer name is found by its parts.
 const MOST_WORDS_OF_A_NAME: usize = 4;
 
 /// Known people and the groups in which they occur.
@@ -26,7 +26,7 @@ pub struct Named {
     /// Sorted, distinct.
     pub people: Vec<u32>,
     pub rest: Vec<Word>,
-    /// Each name: whom it may mean, and its words.
+    /// Each name: the people that it may mean, and its words.
     pub runs: Vec<(Vec<u32>, Vec<String>)>,
 }
 
@@ -44,7 +44,7 @@ impl People {
         self.groups.get(group as usize).into_iter().flatten().map(|id| self.names[*id as usize].as_str())
     }
 
-    /// Whether anybody is in a group.
+    /// True if anybody is in the group.
     pub fn talks(&self, group: u32) -> bool {
         self.groups.get(group as usize).is_some_and(|people| !people.is_empty())
     }
@@ -53,7 +53,7 @@ impl People {
         &self.groups
     }
 
-    /// The group of these people, made if it is new. Order and repeats don't matter.
+    /// The group of these people; a new one is made. Order and repeats don't matter.
     pub fn group<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> u32 {
         let mut ids: Vec<u32> = names.into_iter().filter_map(|name| self.person(name)).collect();
         ids.sort_unstable();
@@ -112,7 +112,7 @@ impl People {
     }
 
     fn name_at(&self, words: &[Word]) -> Option<(Vec<u32>, usize)> {
-        // The first word, the first two and so on, each with where it ends.
+        // The first word, the first two and so on, each with its end.
         let (mut joined, mut ends) = (String::new(), [0; MOST_WORDS_OF_A_NAME]);
         for (word, end) in words.iter().zip(&mut ends) {
             if !joined.is_empty() {
@@ -157,7 +157,7 @@ fn is_name_part(part: &str) -> bool {
     part.len() >= 3 && part.chars().all(char::is_alphabetic)
 }
 
-/// Who speaks, where a transcript writes it before the text ("Anna: hello"), and the text without it.
+/// The speaker, if a transcript writes the name before the text ("Anna: hello"), and the text without it.
 pub fn speaker_prefix(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once(": ")?;
     let parts: Vec<_> = name.split(' ').collect();

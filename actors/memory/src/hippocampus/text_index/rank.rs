@@ -1,4 +1,4 @@
-//! Second pass: the best documents, out of the groups that can hold them.
+//! Second pass: the best documents, from the groups that can contain them.
 
 use super::TextIndex;
 use super::dates::{DayRange, best_fit, fit};
@@ -9,9 +9,9 @@ use super::statement::Statement;
 
 /// Documents of a group.
 const GROUP: usize = 1 << GROUP_BITS;
-/// Groups that a hit reaches, own included.
+/// Groups that a hit reaches, including its own.
 const REACHED: usize = 2 * BORDER + 1;
-/// Groups that are looked at closely, at most: those that can hold the best. In a larger store one of equally good
+/// Groups that are examined, at most: those that can contain the best. In a larger store, one of several equally good
 /// documents may be missed.
 const MOST_GROUPS: usize = 256;
 /// Steps before and after that a document in the middle of its sitting has.
@@ -24,16 +24,16 @@ pub struct Ranking<'a> {
     pub gathered: Gathered,
     /// By group of people.
     pub others: Vec<f32>,
-    /// Documents, ascending, that speak of somebody whom the question names.
+    /// Documents, ascending, that speak of a named person.
     pub mentions: Vec<u32>,
     pub dates: Vec<DayRange>,
-    /// Marks of a statement that speak for it.
+    /// Marks of a statement that count for it.
     pub particulars: u8,
     /// 1 / Σ rarity of the question's stems.
     pub scale: f32,
 }
 
-/// A score above 0 and its document in one number: a better one is greater, and of equally good ones the newer.
+/// A score above 0 and its document in one number: a better one is greater; of equals the newer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place(u64);
 
@@ -51,10 +51,10 @@ impl Place {
     }
 }
 
-/// The best so far, and up to as many more that came since they were sorted out last.
+/// The best so far, and as many more that came since the last sorting.
 struct Best {
     limit: usize,
-    /// With whether words of its own speak for it.
+    /// Also whether its own words count for it.
     kept: Vec<(Place, bool)>,
     floor: f32,
 }
@@ -69,8 +69,8 @@ impl Best {
         self.floor
     }
 
-    /// Takes the best of what ends with a question mark in, for half of the places and what else is free: whoever asks the
-    /// same again and again would else find nothing but that.
+    /// Adds the best documents that end with a question mark, in half of the places and the free ones. Otherwise a
+    /// person who asks the same again and again would find nothing else.
     fn with_questions(self, questions: Self) -> Vec<(Place, bool)> {
         let limit = self.limit;
         let (mut kept, mut questions) = (self.into_sorted(), questions.into_sorted());
@@ -101,14 +101,14 @@ impl Best {
 #[derive(Clone, Copy)]
 struct Base {
     words: f32,
-    /// The most that one of them gets for its day.
+    /// The most that one document gets for its day.
     date: f32,
-    /// A stem of the question occurs in the sitting, or a related one, or somebody whom it names took part.
+    /// A stem of the question or a related one occurs in the sitting, or a named person took part.
     is_reached: bool,
 }
 
 impl Ranking<'_> {
-    /// The `limit` best, of an ascending list of documents where one is given; best first, ties go to the newer one.
+    /// The `limit` best, from an ascending list of documents if one is given; best first, ties go to the newer.
     pub fn best(&self, limit: usize, within: Option<&[u32]>, scratch: &mut Scratch) -> Vec<Hit> {
         let mut best = [Best::new(limit), Best::new(limit)];
         let marks = self.mark_scores();
@@ -133,7 +133,7 @@ impl Ranking<'_> {
         best.with_questions(questions).into_iter().map(hit).collect()
     }
 
-    /// Groups of the sittings in question, each with the most that a document of it can score.
+    /// Groups of the sittings in question, each with the highest possible score of a document in it.
     fn groups(&self, bases: &[Option<Base>], most: f32, bounds: &[f32]) -> Vec<(f32, u32)> {
         let mut groups: Vec<(f32, u32)> = Vec::with_capacity(bounds.len());
         for (sitting, base) in self.index.sittings.iter().zip(bases) {
@@ -141,7 +141,7 @@ impl Ranking<'_> {
             for group in sitting.start >> GROUP_BITS..=(sitting.end - 1) >> GROUP_BITS {
                 let bound = bounds[group as usize + BORDER] * self.scale + base.words + base.date + most;
                 match groups.last_mut() {
-                    // It reaches over the edge of the sitting before.
+                    // It crosses the border of the previous sitting.
                     Some(last) if last.1 == group => last.0 = higher(last.0, bound),
                     _ => groups.push((bound, group)),
                 }
@@ -162,7 +162,7 @@ impl Ranking<'_> {
     ) {
         groups.sort_unstable_by_key(|(_, group)| *group);
         let (near, worded) = self.near(&groups, scratch);
-        // The newest first: it wins a tie, so that an older one needs more than the worst so far.
+        // The newest first: it wins a tie, so an older one needs more than the worst so far.
         let columns = near.chunks_exact(GROUP).zip(worded.chunks_exact(GROUP));
         for ((bound, group), (near, worded)) in groups.iter().zip(columns).rev() {
             if *bound <= statements.floor().min(questions.floor()) {
@@ -194,14 +194,14 @@ impl Ranking<'_> {
         }
     }
 
-    /// What a document loses because somebody else said it.
+    /// The penalty of a document because somebody else said it.
     pub fn lost(&self, ordinal: u32) -> f32 {
         let lost = self.others[self.index.groups[ordinal as usize] as usize];
         if lost > 0.0 && self.mentions.binary_search(&ordinal).is_ok() { 0.0 } else { lost }
     }
 
-    /// Σ over the stems of rarity · best hit near, for each document of the groups (ascending); and whether a hit is its
-    /// own, or was carried to it.
+    /// Σ over the stems of rarity · best hit near, for each document of the groups (ascending); and whether a hit is
+    /// its own, or was carried to it.
     fn near(&self, groups: &[(f32, u32)], scratch: &mut Scratch) -> (Vec<f32>, Vec<bool>) {
         let Scratch { hits, slots, bounds, .. } = scratch;
         slots.resize(bounds.len(), 0);
@@ -287,7 +287,7 @@ impl Ranking<'_> {
         }
     }
 
-    /// Somebody is there, or something was asked around: a log asks nothing.
+    /// True if a person is present, or something was asked nearby: a log asks nothing.
     fn talks(&self, ordinal: usize) -> bool {
         let sitting = self.index.sitting_of[ordinal] as usize;
         self.index.sittings[sitting].asks || self.index.people.talks(self.index.groups[ordinal])
@@ -318,7 +318,7 @@ impl Ranking<'_> {
         })
     }
 
-    /// What documents of a sitting get, where a stem occurs in it or a day of it is named.
+    /// What documents of a sitting get if a stem occurs in it or one of its days is named.
     fn sitting_scores(&self) -> Vec<Option<Base>> {
         let scores = self.index.sittings.iter().zip(&self.gathered.sittings).map(|(sitting, coverage)| {
             let fit = if self.dates.is_empty() { 0.0 } else { best_fit(&self.dates, sitting.days) };

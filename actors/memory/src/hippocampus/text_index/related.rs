@@ -1,7 +1,7 @@
-//! Soft terms: stems of the store that stand for a stem of the question because their words mean something near.
+//! Related terms: stems of the store that stand for a stem of the question, because their words have a similar meaning.
 //!
-//! For each asked stem the nearest by cosine are found once, over all stems, and kept; stems that come later are compared
-//! with what is kept. So what is found depends on the store's words alone, not on when was asked.
+//! For each asked stem, the nearest by cosine are found once, over all stems, and kept. Later stems are compared with
+//! the kept ones. So the result only depends on the store's words, not on the time of the question.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::vocabulary::{Entry, Vocabulary};
 use maxim_language::Encoder;
 use maxim_language::packed::{PackedVector, dot};
 
-/// Cosine at and below which words are no help to each other.
+/// Cosine at and below which words don't help each other.
 const WORD_FLOOR: f32 = 0.2;
 /// Asked stems that are kept, at most.
 const MOST_KEPT: usize = 4096;
@@ -22,7 +22,7 @@ pub const MOST_RELATED: usize = 20;
 pub struct SoftTerm {
     /// Number of the stem in the vocabulary.
     pub id: u32,
-    /// How far it stands for it before rarity is looked at, in (0, 1).
+    /// How far it stands for it, before rarity counts, in (0, 1).
     pub weight: f32,
 }
 
@@ -58,7 +58,8 @@ fn vector_of(encoder: &dyn Encoder, form: &str) -> PackedVector {
 }
 
 impl Related {
-    /// The nearest stems of `stem`, itself left out; `form` is the question's word, for a stem that the store hasn't.
+    /// The nearest stems of `stem`, without itself. `form` is the question's word, for a stem that the store doesn't
+    /// have.
     pub fn of(
         &mut self,
         stem: &str,

@@ -1,9 +1,9 @@
 //! Numbers of the score: rarity, saturating frequency, decay along a sitting.
 
-/// A hit reaches at most so many documents in each direction.
+/// A hit reaches at most this many documents in each direction.
 pub const MOST_STEPS: usize = 5;
 
-/// Saturation of the frequency of a stem in one document; low, since short turns repeat little.
+/// Saturation of the frequency of a stem in one document; low, because short turns repeat little.
 const K1: f32 = 0.9;
 /// Length normalisation of documents; low, so that short greetings don't win.
 const B: f32 = 0.2;
@@ -52,7 +52,7 @@ impl HitTable {
     }
 }
 
-/// Shares of a hit that the documents from five before to five after get, and a last one of 0.
+/// Shares of a hit for the documents from five before to five after, and a final 0.
 pub fn decay_window(decay: f32, steps: usize) -> [f32; 2 * MOST_STEPS + 2] {
     let mut window = [0.0; 2 * MOST_STEPS + 2];
     for (i, share) in window.iter_mut().enumerate() {

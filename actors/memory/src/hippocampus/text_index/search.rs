@@ -1,5 +1,5 @@
-//! Answers a question: its stems and those of near meaning, one pass over their postings (`gather`), the best documents by
-//! words (`rank`), and of these the nearest by meaning.
+//! Answers a question: its stems and those of near meaning, one pass over their postings (`gather`), the best documents
+//! by words (`rank`), and of these the nearest by meaning.
 
 use std::collections::BTreeSet;
 
@@ -18,28 +18,28 @@ use maxim_language::calendar::is_month;
 use maxim_language::packed::PackedVector;
 use maxim_language::{Word, function_words_of, pieces, words};
 
-/// Best documents by words whose meaning is looked at.
+/// Best documents by words whose meaning is compared.
 const LOOKED_AT: usize = 128;
-/// Likenesses that are kept while the best are looked at: more than two documents have neighbours together.
+/// Likenesses that are kept while the best are compared: more than the common neighbours of two documents.
 const LOOKED_LAST: usize = 64;
-/// Bytes of a question that are read: whoever asks with a whole document is answered by how it begins.
+/// Bytes of a question that are read: a whole document as a question is answered by its beginning.
 const QUESTION_BYTES: usize = 4 << 10;
-/// Stems of the question that are looked up, the rarest.
+/// Stems of the question that are searched, the rarest.
 const CUES: usize = 48;
-/// Those of them for which related stems are looked for, the rarest: each is compared with all stems of the store once.
+/// How many of these get related stems, the rarest first: each is compared with all stems of the store once.
 pub(super) const RELATED_CUES: usize = 16;
-/// Postings of the question's own stems that are read, the rarest stems first; the rarest is always read whole. In a large
-/// store the words that stand in every other text tell little and would cost the most.
+/// Postings of the question's own stems that are read, the rarest stems first; the rarest is always read completely. In
+/// a large store the words of every other text tell little and would cost the most.
 const OWN_POSTINGS: usize = 32_768;
-/// A stem is left out when it has more postings than `FEW_POSTINGS` and tells less than this share of what the rarest one of
-/// the question tells: a store that says the same all day has stems that stand nearly everywhere.
+/// A stem with more than `FEW_POSTINGS` postings is left out if it tells less than this share of the rarest stem of the
+/// question. A store that says the same all day has stems that are nearly everywhere.
 const TELLING: f32 = 1.0 / 32.0;
 const FEW_POSTINGS: usize = 512;
 /// Stems that stand for one of the question by their letters.
 const ALIKE_FORMS: usize = 8;
-/// What the nearness of words weighs in a language of which the embedded table knows little more than letters.
+/// Weight of near meanings in a language of which the embedded table knows little more than letters.
 const FOREIGN: f32 = 0.4;
-/// Postings of related stems that are read for one question, beside a quarter of what its own stems have.
+/// Postings of related stems that are read for one question, plus a quarter of the postings of its own stems.
 const RELATED_POSTINGS: usize = 16_384;
 
 /// The postings of one stem over all segments and the tail, in order.
@@ -77,8 +77,7 @@ pub(super) struct Cue<'a> {
     pub(super) rarity: f32,
 }
 
-/// Keeps the rarest of the question's stems, as far as they tell something and their postings can be read; their order
-/// stays.
+/// Keeps the rarest stems of the question, if they tell something and their postings can be read; their order stays.
 fn leave_common_ones(cues: &mut Vec<Cue>) {
     let known = cues.iter().filter(|cue| cue.lists[0].len() > 0);
     let telling = TELLING * known.map(|cue| cue.rarity).fold(0.0, f32::max);
@@ -94,8 +93,7 @@ fn leave_common_ones(cues: &mut Vec<Cue>) {
     cues.retain(|cue| cue.lists[0].len() <= most);
 }
 
-/// Which cues are among the `most` that come first: those with postings before those without where `known` counts, then
-/// the rarest.
+/// Which cues are among the first `most`: with `known`, those with postings come before those without; then the rarest.
 fn chosen(most: usize, cues: &[Cue], known: bool) -> Vec<bool> {
     let mut places: Vec<usize> = (0..cues.len()).collect();
     if cues.len() > most {
@@ -131,13 +129,13 @@ impl TextIndex {
         }
         let asked = Asked::of(&words, &named);
         let mut dates = self.date_ranges(&named.rest);
-        // Without an episode in which it is asked nobody knows on which day that is.
+        // Without an episode in which it is asked, the day of the question is unknown.
         dates.extend(asked_in.into_iter().flat_map(|own| named_lately(&named.rest, self.days[own as usize])));
         let mut cues: Vec<Cue> = Vec::new();
         let joined = self.joined(&named.rest);
         let function_words = function_words_of(&words);
         let telling = named.rest.iter().filter(|word| !function_words.contains(&word.text.as_str()));
-        // "What happened on 3 June?" asks for the day: "happened" is looked for where there is nothing else.
+        // "What happened on 3 June?" asks for the day: "happened" is only searched if there is nothing else.
         let is_more = |word: &Word| !is_event(word) && self.stems.of(&word.text).is_some();
         let has_more = !dates.is_empty() || !named.people.is_empty() || telling.clone().any(is_more);
         let telling = telling.filter(|word| !has_more || !is_event(word));
@@ -200,7 +198,7 @@ impl TextIndex {
         hits
     }
 
-    /// Letters before a number, as one word, where the store knows it so: "E-4021" is "e4021" too.
+    /// Letters before a number as one word, if the store knows it: "E-4021" is also "e4021".
     fn joined(&self, words: &[Word]) -> Vec<String> {
         let pairs = words.windows(2).map(|pair| (pair[0].text.as_str(), pair[1].text.as_str()));
         let is_code = |(letters, digits): &(&str, &str)| {
@@ -210,7 +208,7 @@ impl TextIndex {
         joined.filter(|word| self.list_of(word, 1.0).len() > 0).collect()
     }
 
-    /// Who took part in a document, where that is one.
+    /// The only participant of a document, if there is exactly one.
     fn only_one_in(&self, ordinal: u32) -> Option<u32> {
         match self.people.groups().get(self.groups[ordinal as usize] as usize)?.as_slice() {
             [one] => Some(*one),
@@ -223,10 +221,11 @@ impl TextIndex {
             && within.is_none_or(|documents| documents.binary_search(&document).is_ok())
     }
 
-    /// Stems of the store that stand for a cue: near by meaning, and in another language than English alike by letters.
+    /// Stems of the store that stand for a cue: near in meaning and, in another language than English, alike by
+    /// letters.
     fn standing_for(&self, cue: &Cue, weights: &Weights, is_foreign: bool) -> Vec<SoftTerm> {
         let mut found = Vec::new();
-        // Alike as April and March are, none means the other.
+        // Names of months are similar, but each means a different month.
         if is_month(&cue.form) {
             return found;
         }
@@ -246,7 +245,7 @@ impl TextIndex {
         found
     }
 
-    /// Gives each cue the lists of stems that stand for it, the weightiest first, as far as the budget reaches.
+    /// Gives each cue the lists of stems that stand for it, the heaviest first, within the budget.
     fn relate<'a>(&'a self, cues: &mut [Cue<'a>], weights: &Weights, is_foreign: bool) {
         let mut found: Vec<(f32, usize, List<'a>)> = Vec::new();
         let wanting = chosen(RELATED_CUES, cues, false);
@@ -289,7 +288,7 @@ impl TextIndex {
         let scored = ranking.best(wanted.len().max(1), Some(&wanted), scratch);
         let by_words: BTreeSet<u32> = scored.iter().map(|hit| hit.document).collect();
         hits.extend(scored);
-        // What somebody else said loses here too.
+        // The penalty of other speakers applies here too.
         let lost = |at: u32| ranking.lost(at);
         let rest = wanted.into_iter().filter(|document| !by_words.contains(document));
         let rest = rest.filter_map(|document| Some((document, lost(self.ordinal(document)?))));
@@ -305,7 +304,7 @@ impl TextIndex {
         limit: usize,
     ) -> Vec<Hit> {
         let window = decay_window(weights.neighbour_decay, weights.neighbour_steps.min(MOST_STEPS));
-        // What was looked at last, each in the place of its ordinal: in their order, neighbours of one are those of the next.
+        // The last compared ones, by ordinal: in order, the neighbours of one are those of the next.
         let mut looked = [(usize::MAX, None); LOOKED_LAST];
         let mut likeness = |at: usize| {
             let place = &mut looked[at % LOOKED_LAST];

@@ -1,5 +1,5 @@
 //! A sealed run of documents: sorted stems, delta-encoded postings with term frequencies, and a row of columns for each
-//! document. It is written once, loads without reading any text again, and is searched where it lies.
+//! document. It is written once, loads without reading any text again, and is searched in place.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ const KIND: [u8; 4] = *b"MXT2";
 /// Numbers of a stem in the directory.
 const COLUMNS: usize = 4;
 
-/// What is kept of one document beside its postings.
+/// The stored data of one document beside its postings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     pub document: u32,
@@ -39,7 +39,7 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub stem: String,
-    /// The word that stands for it.
+    /// The word that represents it.
     pub form: String,
     /// `Posting::ordinal` counts from the segment's first document.
     pub postings: Vec<Posting>,
@@ -81,7 +81,7 @@ impl Draft {
     }
 }
 
-/// Gap to the ordinal before, shifted by one; the low bit says that a frequency above one follows.
+/// Gap from the previous ordinal, shifted by one; the low bit says that a frequency above one follows.
 fn encode(list: &[Posting], out: &mut Vec<u8>) {
     let mut next = 0;
     for posting in list {
@@ -178,7 +178,7 @@ impl Segment {
         std::str::from_utf8(bytes).unwrap_or("")
     }
 
-    /// The word that stands for a stem.
+    /// The word that represents a stem.
     pub fn form(&self, term: usize) -> &str {
         let start = term.checked_sub(1).map_or(0, |before| self.entry(before, 3));
         let bytes = self.bytes.get(self.forms + start..self.forms + self.entry(term, 3)).unwrap_or(&[]);
@@ -202,7 +202,7 @@ pub struct PackedList<'a> {
 }
 
 impl PackedList<'_> {
-    /// Postings that are still to come.
+    /// Remaining postings.
     pub fn remaining(&self) -> usize {
         self.left as usize
     }
@@ -225,7 +225,7 @@ impl Iterator for PackedList<'_> {
     }
 }
 
-/// One segment out of several that follow each other. Postings of documents in `dead` are left out.
+/// Merges consecutive segments into one. Postings of documents in `dead` are left out.
 pub fn merge(segments: &[Arc<[u8]>], dead: &[u32]) -> Result<Vec<u8>, DamagedSegment> {
     Ok(super::merging::Merging::new(segments, dead)?.finish())
 }

@@ -1,4 +1,4 @@
-//! All stems of the store: where their postings lie, and the word that stands for each.
+//! All stems of the store: where their postings are, and the word that represents each.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use super::segment::Segment;
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub stem: Arc<str>,
-    /// The shortest word seen with this stem, the first by letters among equals: its vector stands for the stem. That
-    /// doesn't depend on the order in which documents came. Empty where no word of it was seen: an import brings stems alone.
+    /// The shortest word seen with this stem; among equals the first by letters. Its vector represents the stem. It
+    /// doesn't depend on the order of documents. Empty if no word was seen: an import only brings stems.
     pub form: Box<str>,
     /// Number of a sealed segment and of the stem in it.
     pub places: Vec<(u32, u32)>,
@@ -42,7 +42,7 @@ impl Vocabulary {
         self.entries.get(self.id(stem)? as usize)
     }
 
-    /// A word with this stem was seen.
+    /// Notes a word with this stem.
     pub fn see(&mut self, stem: &str, form: &str) -> u32 {
         if let Some(id) = self.id(stem) {
             let entry = &mut self.entries[id as usize];
@@ -67,7 +67,7 @@ impl Vocabulary {
         }
     }
 
-    /// Enters all segments anew: some were replaced.
+    /// Enters all segments again, because some were replaced.
     pub fn enter_again(&mut self, segments: &[Segment]) {
         self.entries.iter_mut().for_each(|entry| entry.places.clear());
         for (number, segment) in segments.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A mailbox by IMAP: what is unread is brought in, then the server is asked to say when more is there.
+//! A mailbox by IMAP: unread letters are brought in, then the server is asked to report new ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -18,21 +18,21 @@ use super::{Email, PATIENCE};
 
 /// How long one IDLE lasts; servers end it after half an hour.
 const IDLE: Duration = Duration::from_secs(5 * 60);
-/// How long one lasts while something is left for later.
+/// Length of one IDLE while something is left for later.
 const LOOK: Duration = Duration::from_secs(3);
-/// Letters that are left for later at most.
+/// Letters that may be left for later, at most.
 const LEFT: usize = 1000;
-/// A larger letter isn't fetched, in bytes.
+/// Letters larger than this aren't fetched, in bytes.
 const LARGEST: u32 = LETTER.limit as u32;
 
 /// Letters over the rate, by their number in the mailbox, and when each is looked at again.
 type Left = BTreeMap<u32, Instant>;
 
-/// What a connection must be able to do.
+/// What a connection must provide.
 pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + Debug + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Debug + Send> Wire for T {}
 
-/// A server that has said who it is.
+/// A server after its greeting.
 pub(super) async fn greeted<T: Wire>(stream: T) -> Result<Client<T>, String> {
     let mut client = Client::new(stream);
     let greeted = tokio::time::timeout(PATIENCE, client.read_response()).await.map_err(|_| late())?;
@@ -40,7 +40,7 @@ pub(super) async fn greeted<T: Wire>(stream: T) -> Result<Client<T>, String> {
     Ok(client)
 }
 
-/// A connection on which TLS begins next (STARTTLS). What was said before it counts for nothing.
+/// A connection before TLS (STARTTLS). What was said before TLS is not used.
 pub(super) async fn upgraded<T: Wire>(stream: T) -> Result<T, String> {
     let mut client = greeted(stream).await?;
     let asked = tokio::time::timeout(PATIENCE, client.run_command_and_check_ok("STARTTLS", None)).await;
@@ -51,7 +51,7 @@ pub(super) async fn upgraded<T: Wire>(stream: T) -> Result<T, String> {
 }
 
 impl Email {
-    /// Brings in what comes, until the connection ends.
+    /// Brings in letters until the connection ends.
     pub(super) async fn watch<T: Wire>(
         &self,
         client: Client<T>,
@@ -88,8 +88,8 @@ impl Email {
         })
     }
 
-    /// Everything unread, the oldest first. What is on disk, or is nothing for the brain, is marked as read; what is over the
-    /// rate stays unread until its time has come.
+    /// Brings in all unread letters, the oldest first. Letters that are on disk, or are nothing for the brain, are
+    /// marked as read. Letters over the rate stay unread until their time has come.
     async fn bring<T: Wire>(&self, session: &mut Session<T>, inlet: &Inlet, left: &mut Left) -> Result<(), String> {
         let found = tokio::time::timeout(PATIENCE, session.uid_search("UNSEEN")).await.map_err(|_| late())?;
         let mut unread: Vec<u32> = found.map_err(told)?.into_iter().collect();
@@ -104,7 +104,7 @@ impl Email {
                 Some(raw) => match read(&raw, &self.address, &self.vouching, |text| inlet.stops(text)) {
                     Letter::Message(arrived) => {
                         let taken = inlet.take(arrived).await;
-                        let taken = taken.map_err(|why| format!("a letter could not be taken yet: {why}"))?;
+                        let taken = taken.map_err(|why| format!("a letter could not be accepted yet: {why}"))?;
                         if let Taken::Limited { retry_after_s, .. } = taken {
                             if due.is_some() || left.len() < LEFT {
                                 if due.is_none() {
@@ -117,7 +117,7 @@ impl Email {
                         }
                     }
                     Letter::Ignored(why) => {
-                        tracing::info!(why, "a letter is left alone");
+                        tracing::info!(why, "a letter is ignored");
                         inlet.line().count("ignored");
                     }
                 },
@@ -138,7 +138,7 @@ async fn mark_read<T: Wire>(session: &mut Session<T>, uid: u32) -> Result<(), St
     tokio::time::timeout(PATIENCE, marking).await.map_err(|_| late())?.map_err(told).map(|_| ())
 }
 
-/// What was wanted before a stop isn't done after it.
+/// Letters from before a stop are not processed after it.
 async fn give_up<T: Wire>(session: &mut Session<T>, inlet: &Inlet, left: &mut Left) -> Result<(), String> {
     while let Some((uid, _)) = left.pop_first() {
         inlet.line().count("limited");

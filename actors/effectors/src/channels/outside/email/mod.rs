@@ -1,7 +1,7 @@
-//! E-mail: in by IMAP, which says when something new is there (IDLE), out by SMTP.
+//! E-mail: in by IMAP, which reports new letters (IDLE), out by SMTP.
 //!
-//! A letter stays unread in its mailbox until it is on disk here. Its Message-ID names it; an answer goes into the thread by
-//! In-Reply-To and References. A mail server drops no repeated letter.
+//! A letter stays unread in its mailbox until it is on disk here. Its Message-ID is its id; an answer joins the thread
+//! by In-Reply-To and References. Mail servers don't drop repeated letters.
 
 mod letter;
 mod mailbox;
@@ -31,7 +31,7 @@ use super::{Inlet, Transport, address, tls};
 /// How long a mail server may take for one step.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SECTION: &str = "channels.email";
-/// The subject of a letter that answers none.
+/// The subject of a letter that is no answer.
 const SUBJECT: &str = "A message from Maxim";
 
 channel_section! {
@@ -139,18 +139,18 @@ pub struct MailServer {
     pub security: Security,
 }
 
-/// How the connection is kept private.
+/// How the connection is secured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
     /// TLS from the first byte.
     Tls,
-    /// TLS after a greeting; refused where the server has none.
+    /// TLS after a greeting; a server without TLS is refused.
     StartTls,
-    /// None: for this machine alone.
+    /// None: only for this machine.
     Plain,
 }
 
-/// A mailbox and its way out.
+/// A mailbox and its outgoing server.
 #[derive(Clone, Debug)]
 pub struct Email {
     pub imap: Option<MailServer>,
@@ -163,14 +163,14 @@ pub struct Email {
     pub vouching: Vouching,
 }
 
-/// Whose word it is that a letter is from whom it says. Anybody can write any From.
+/// Who vouches for a letter's sender. Anybody can write any From.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Vouching {
-    /// Nobody's: every sender is a stranger.
+    /// Nobody: every sender counts as a stranger.
     Nobody,
-    /// The receiving server of this name, when its check of the sender's domain passed (DMARC, RFC 8601).
+    /// The receiving server of this name, if its check of the sender's domain passed (DMARC, RFC 8601).
     Server(String),
-    /// The letter's own: where nobody else can write to the mailbox.
+    /// The letter's From is believed: only for a mailbox to which nobody else can write.
     From,
 }
 
@@ -193,7 +193,7 @@ impl Email {
                 _ => Tls::Required(trusted),
             });
         }
-        // A plain server on this machine is a relay, which knows its own by their address.
+        // A server without TLS on this machine is a relay, which knows its clients by their address.
         if let Some((user, password)) = self.login.as_ref().filter(|_| server.security != Security::Plain) {
             builder = builder.credentials(Credentials::new(user.clone(), password.clone()));
         }
@@ -225,16 +225,16 @@ impl Email {
 
     async fn post(&self, message: &SendMessage) -> Attempted {
         let Some(server) = &self.smtp else {
-            return Attempted::Refused { why: "nothing goes out by e-mail: set channels.email.smtp_url".into() };
+            return Attempted::Refused { why: "no e-mail can be sent: set channels.email.smtp_url".into() };
         };
-        // Reading the machine's authorities takes longer than a room's thread may be busy.
+        // Reading the machine's authorities may take longer than a room's thread may be busy.
         let (own, to) = (self.clone(), server.clone());
         let made = tokio::task::spawn_blocking(move || own.transport(&to)).await.map_err(|error| error.to_string());
         let (letter, transport) = match (self.written(message), made.and_then(|made| made)) {
             (Ok(letter), Ok(transport)) => (letter, transport),
             (Err(why), _) | (_, Err(why)) => return Attempted::Refused { why },
         };
-        // What fails before the letter is begun was certainly not taken.
+        // A failure before the letter begins means that it was certainly not accepted.
         match transport.test_connection().await {
             Ok(true) => {}
             Ok(false) => {
@@ -258,10 +258,10 @@ fn before(host: &str, error: &SmtpError) -> Attempted {
     Attempted::NotNow { why, retry_after_s: None }
 }
 
-/// An error while a letter was on its way: the server's own word is certain, silence is not.
+/// An error during the sending of a letter: the server's word is certain, silence is not.
 fn during(host: &str, error: &SmtpError) -> Attempted {
     let why = format!("the mail server {host}: {}", deepest(error));
-    // Of a connection that was never made the library tells by its words alone.
+    // The library only reports a failed connection by its text.
     let is_unreached = error.is_tls() || error.to_string().starts_with("Connection error");
     match () {
         () if is_unreached => Attempted::NotNow { why, retry_after_s: None },

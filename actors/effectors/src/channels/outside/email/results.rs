@@ -1,11 +1,11 @@
-//! `Authentication-Results` (RFC 8601), read token by token: what stands in a remark or between quotes is never a result.
+//! `Authentication-Results` (RFC 8601), read token by token: text in a comment or in quotes is never a result.
 //!
-//! What can't be read to its end says nothing. So does a header with two results of one method: one of them may be the
-//! sender's own words.
+//! A header that can't be read completely has no result. The same holds for a header with two results of one method:
+//! one of them may be the sender's own text.
 
 use maxim_bus::bounds::RESULTS;
 
-/// What a server says of a letter.
+/// A server's results for a letter.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Results {
     /// Its name, in lower case.
@@ -15,10 +15,10 @@ pub(super) struct Results {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Result {
-    /// In lower case, as are the outcome and the names of properties.
+    /// In lower case, like the outcome and the names of properties.
     method: String,
     outcome: String,
-    /// `ptype.property` and the value as it stands, without its quotes.
+    /// `ptype.property` and the literal value, without its quotes.
     properties: Vec<(String, String)>,
 }
 
@@ -32,14 +32,14 @@ enum Kind {
 #[derive(Debug, PartialEq, Eq)]
 struct Token {
     kind: Kind,
-    /// Blanks, a fold or a remark stand before it.
+    /// Blanks, a fold or a comment come before it.
     is_apart: bool,
 }
 
-/// Remarks within remarks, at most.
+/// Nested comments, at most.
 const DEPTH: usize = 32;
 
-/// The tokens of a header's value; none where a quote or remark has no end, or a control character stands in it.
+/// The tokens of a header's value; `None` if a quote or comment has no end, or if it contains a control character.
 fn tokens(text: &str) -> Option<Vec<Token>> {
     let (mut found, mut is_apart) = (Vec::new(), false);
     let mut rest = text.chars().peekable();
@@ -92,7 +92,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
     Some(found)
 }
 
-/// Reads tokens one after the other.
+/// Reads tokens one after another.
 struct Reader<'a>(&'a [Token]);
 
 impl Reader<'_> {
@@ -107,8 +107,8 @@ impl Reader<'_> {
         (first.kind == Kind::Sign(wanted)).then(|| self.0 = rest)
     }
 
-    /// Up to the next blank or semicolon: a word, a quoted text, an address, a number of IP. Servers leave quotes out where
-    /// they should not, so other signs are a part of it.
+    /// Reads up to the next blank or semicolon: a word, a quoted text, an address, an IP number. Servers omit required
+    /// quotes, so other characters are part of the value.
     fn value(&mut self) -> Option<String> {
         let mut value = String::new();
         let mut is_first = true;
@@ -130,14 +130,14 @@ impl Reader<'_> {
 }
 
 impl Results {
-    /// Out of a header's value.
+    /// From a header's value.
     pub fn read(text: &str) -> Option<Self> {
         if text.len() > RESULTS.limit {
             return None;
         }
         let tokens = tokens(text)?;
         let mut reader = Reader(&tokens);
-        // The name may stand between quotes; it goes up to the version or the first semicolon.
+        // The name may be in quotes; it ends at the version or the first semicolon.
         let server = reader.value()?.to_ascii_lowercase();
         if let Some(version) = reader.word()
             && version != "1"
@@ -176,7 +176,7 @@ impl Results {
         self.results.iter().any(|result| result.method == method)
     }
 
-    /// Whether the one result of this method is a pass, with this one value of a property.
+    /// True if the only result of this method is a pass, with only this value of a property.
     pub fn passes(&self, method: &str, property: &str, value: &str) -> bool {
         let mut of_method = self.results.iter().filter(|result| result.method == method);
         let (Some(result), None) = (of_method.next(), of_method.next()) else { return false };

@@ -40,7 +40,7 @@ fn day(date: &str) -> i32 {
 type Recall = BTreeMap<String, f64>;
 type Store<'a> = (TextIndex, Vec<(&'a str, &'a str)>);
 
-/// The turns of each conversation in a store of its own, or of all in one.
+/// The turns of each conversation in a separate store, or all in one.
 fn stores(turns: &[Turn], together: bool) -> BTreeMap<&str, Store<'_>> {
     let mut stores: BTreeMap<&str, Store> = BTreeMap::new();
     let mut sittings: BTreeMap<(&str, u32), u32> = BTreeMap::new();
@@ -109,7 +109,7 @@ fn what_was_said_in_long_conversations_is_found_and_each_part_of_the_score_earns
     ] {
         print(name, &of(&weights));
     }
-    // The same on every machine, so what is printed is what must be reached.
+    // The same on every machine, so the printed values are those that must be reached.
     let thousandths = |share: f64| (share * 1000.0).round();
     assert!(thousandths(whole["all"]) >= 851.0, "{whole:?}");
     assert!(thousandths(whole["multi-hop"]) >= 563.0, "{whole:?}");

@@ -1,4 +1,4 @@
-//! A whole document as a question, or as what was said: the cost stays bounded, and what counts is found.
+//! A whole document as a question or as a statement: the cost stays bounded, and the relevant part is found.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,5 +1,5 @@
-//! Recall among mixed experience: what people said, what tools did and how it failed, what was sensed and read; asked in
-//! other words than it was told in, about whom and what was named.
+//! Recall among mixed experience: what people said, what tools did and how it failed, what was sensed and read.
+//! Questions use other words than the facts, and name people and things.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::hippocampus::import::{ImportDefaults, ImportLine};
 use crate::hippocampus::model::EpisodicMemory;
 use maxim_language::TokenTable;
 
-/// Memories among which the facts lie, and how many of them stand together.
+/// Unrelated memories among the facts, and how many of them stand together.
 const NOISE: usize = 1_500;
 const SITTING: usize = 15;
 
