@@ -18,11 +18,11 @@ use super::seat::{Seat, Step};
 use super::supervision::{Ward, fenced};
 use super::{Heart, Post, Region, WardState};
 
-/// Messages a pump takes before it lets timers and neighbours run.
+/// Messages that a pump takes before timers and neighbours run.
 const MESSAGES_A_TURN: usize = 64;
-/// How long a room that waits for others waits until it looks again.
+/// Delay before a room that waits for others checks again.
 const CATCH_UP: Duration = Duration::from_millis(5);
-/// How long a region waits before it tries a store again that takes nothing more.
+/// Delay before a region retries a store that is full.
 const FULL_RETRY: Duration = Duration::from_millis(50);
 
 /// One incarnation of a region.
@@ -31,7 +31,7 @@ pub struct RegionActor<R: Region> {
     epoch: Epoch,
     /// Empty until its state is loaded, and after a failure.
     seat: Option<Seat<R>>,
-    /// The store took nothing more when it was last asked.
+    /// The store was full when last asked.
     starved: bool,
 }
 
@@ -54,8 +54,8 @@ impl<R: Region> RegionActor<R> {
         self.post.heart.epoch() == self.epoch
     }
 
-    /// True when the region sits. In the pump rather than in `started()`, so that a pause before a restart can be
-    /// ended by an order.
+    /// Loads the state; true when the region is ready. Called in the pump instead of in `started()`, so that an order
+    /// can end the pause before a restart.
     fn load(&mut self, ctx: &mut Context<Self>) -> bool {
         let post = Arc::clone(&self.post);
         let stamp = post.heart.begin_loading();
@@ -76,14 +76,14 @@ impl<R: Region> RegionActor<R> {
         self.seat.is_some()
     }
 
-    /// The region failed outside a message, or after its message was put back.
+    /// The region failed outside a message, or after its message was returned.
     fn fail(&mut self, ctx: &mut Context<Self>, why: &str) {
         self.seat = None;
         self.post.supervision.failed(&self.post.heart, R::STAGE, why);
         ctx.stop();
     }
 
-    /// The leased message made it panic: retried once, then buried.
+    /// The region panicked on the leased message: retried once, then made a dead letter.
     fn fail_on_message(&mut self, ctx: &mut Context<Self>, why: &str) {
         if let Some((lane, delivery)) = self.post.inbox.failed(self.epoch) {
             self.post.retry_or_bury(self.epoch, lane, &delivery, why);
@@ -91,7 +91,7 @@ impl<R: Region> RegionActor<R> {
         self.fail(ctx, why);
     }
 
-    /// A newer incarnation has the room: this one's thread was given up, so it ends.
+    /// A newer incarnation has the room, because this one's thread was given up. So it ends.
     fn retire(&mut self, ctx: &mut Context<Self>) {
         self.seat = None;
         ctx.terminate();
@@ -101,7 +101,7 @@ impl<R: Region> RegionActor<R> {
     fn obey(&mut self, ctx: &mut Context<Self>, order: Order) -> bool {
         match order {
             Order::Panic => {
-                // Counted as one restart, by the same fence as a handler's panic.
+                // Fenced like a handler's panic, and counted as one restart.
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| chaos_panic(R::NAME))) {
                     self.fail(ctx, &panic_text(&*panic));
                 }
@@ -121,7 +121,7 @@ impl<R: Region> RegionActor<R> {
                 self.fail(ctx, "killed by order");
                 true
             }
-            // A room that is down already comes back by itself, and a held one stays held.
+            // A room that is down comes back by itself, and a held one stays held.
             Order::Rebuild if self.seat.is_none() => false,
             Order::Rebuild => {
                 self.post.heart.count_restart();
@@ -137,25 +137,26 @@ impl<R: Region> RegionActor<R> {
     }
 }
 
-#[allow(clippy::panic)] // chaos is what this is for
+#[allow(clippy::panic)] // only for chaos tests
 fn chaos_panic(region: &str) {
     panic!("chaos: {region} was told to panic");
 }
 
-/// What a bounded number of messages came to.
+/// The result of one turn: a bounded number of messages.
 enum Turn {
     GoesOn,
     HasNoMail,
     WaitsForOthers,
     /// A newer incarnation has the room.
     IsFenced,
-    /// The store takes nothing more at present.
+    /// The store is full.
     IsFull,
-    /// The leased message made it panic, or what it led to was refused.
+    /// The region panicked on the leased message, or its commit was refused.
     Failed(String),
 }
 
-/// Each message in the fence, as often as a turn allows. Written for no room in particular, so that all run the same code.
+/// Handles messages, each fenced, up to the turn's limit. It isn't generic over the room, so all rooms run the same
+/// code.
 fn take_turn(heart: &Heart, epoch: Epoch, waits: &dyn Fn() -> bool, step: &mut dyn FnMut(bool) -> Step) -> Turn {
     for _ in 0..MESSAGES_A_TURN {
         let waits = waits();
@@ -183,7 +184,7 @@ fn take_turn(heart: &Heart, epoch: Epoch, waits: &dyn Fn() -> bool, step: &mut d
     Turn::GoesOn
 }
 
-/// Takes a bounded number of messages each time it is polled.
+/// Takes a bounded number of messages at each poll.
 struct Pump {
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -211,7 +212,7 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
             if let Some(pause) = post.heart.pause_left() {
                 return self.park(actor, Some(pause), task);
             }
-            // A load is dear, and what is decided then would find no place.
+            // Loading is expensive, and a full store would refuse the next decision anyway.
             if actor.starved && post.frame.store.is_full() {
                 post.heart.pause_for(FULL_RETRY);
                 return self.park(actor, Some(FULL_RETRY), task);
@@ -241,7 +242,7 @@ impl<R: Region> ActorFuture<RegionActor<R>> for Pump {
                 return Poll::Ready(());
             }
             Turn::IsFull => {
-                // What was decided is in the value but not in the store: load again once there is room.
+                // The decision is in the value but not in the store: load again once the store has room.
                 post.inbox.give_back(actor.epoch, false);
                 actor.seat = None;
                 actor.starved = true;
@@ -264,7 +265,7 @@ impl Pump {
         self.park(actor, wait.map(|wait| Duration::try_from(wait).unwrap_or(Duration::ZERO)), task)
     }
 
-    /// Sleeps, whatever mail comes.
+    /// Sleeps, even if mail comes.
     fn sleep(&mut self, wait: Duration, task: &mut TaskContext<'_>) -> Poll<()> {
         let mut timer = Box::pin(tokio::time::sleep(wait));
         if timer.as_mut().poll(task).is_ready() {
@@ -274,7 +275,7 @@ impl Pump {
         Poll::Pending
     }
 
-    /// Sleeps until `wait` has passed, mail or an order comes.
+    /// Sleeps until `wait` has passed, or mail or an order comes.
     fn park<R: Region>(
         &mut self,
         actor: &RegionActor<R>,
@@ -310,12 +311,12 @@ impl<R: Region> Ward for Arc<Post<R>> {
         if let Some((lane, delivery)) = self.inbox.take_over(epoch) {
             self.retry_or_bury(epoch, lane, &delivery, "it blocked the room beyond its deadline twice");
         }
-        // With its address goes the last reason for the former incarnation's supervisor to revive it.
+        // Dropping its address removes the last reason for the former incarnation's supervisor to revive it.
         *self.address.lock() = None;
         let post = Arc::clone(self);
         arbiter.spawn_fn(move || {
             let mut address = post.address.lock();
-            // The thread may have hung before it came to this, and the room has a newer incarnation elsewhere.
+            // The thread may have hung before this point, and a newer incarnation may run elsewhere.
             if post.heart.epoch() != epoch {
                 return;
             }
@@ -326,7 +327,7 @@ impl<R: Region> Ward for Arc<Post<R>> {
 }
 
 impl<R: Region> Post<R> {
-    /// Another room is too far behind for what this one hears first.
+    /// Another room's backlog is too long for this room to read what it hears first.
     fn waits_for_others(&self) -> bool {
         let Some(most) = R::follows_within(&self.settings) else { return false };
         let behind = self.frame.bus.furthest_behind(R::NAME).filter(|(_, waiting)| *waiting > most);
@@ -337,20 +338,20 @@ impl<R: Region> Post<R> {
                 tracing::warn!(
                     room,
                     waiting,
-                    "a room is far behind; until it has caught up, turns that end make no place"
+                    "a room has a long backlog; until it has caught up, no turn's credit is returned"
                 );
             });
         }
         behind.is_some()
     }
 
-    /// What to do with the leased message that the region failed on.
+    /// Decides about the leased message that the region failed on.
     fn retry_or_bury(&self, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) {
         let meta = &delivery.envelope.meta;
         if delivery.attempts >= 2 && Seat::<R>::bury(self, epoch, lane, delivery, why) == Step::Done {
             fenced(|| {
                 tracing::error!(region = R::NAME, message = %meta.id, signal = &*meta.name, why,
-                    "a message failed twice and is a dead letter now; see `maxim status` or /v1/dead-letters");
+                    "a message failed twice and is now a dead letter; see `maxim status` or /v1/dead-letters");
             });
         } else {
             self.inbox.give_back(epoch, false);
@@ -358,7 +359,7 @@ impl<R: Region> Post<R> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words").to_owned()

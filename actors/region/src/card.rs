@@ -55,7 +55,7 @@ impl<R: Region> Card<R> {
         self.hear_wire::<S>(false)
     }
 
-    /// Hears `S` from a later stage: it belongs to the next turn.
+    /// Hears `S` from a later stage. The message belongs to the next turn.
     pub fn hears_back<S: Signal>(self) -> Self
     where
         R: Hears<S>,
@@ -63,7 +63,7 @@ impl<R: Region> Card<R> {
         self.hear_wire::<S>(true)
     }
 
-    /// Takes `S` before any data mail: for what frees a resource that the data mail fills.
+    /// Takes `S` before any data mail. For signals that free a resource that data mail fills.
     pub fn first<S: Signal>(mut self) -> Self
     where
         R: Hears<S>,
@@ -77,7 +77,7 @@ impl<R: Region> Card<R> {
         R: Hears<S>,
     {
         self.handlers.insert(S::NAME, |region, envelope, pulse| {
-            // Recordings of before hold messages that aren't delivered any more.
+            // Older recordings contain messages that are no longer delivered.
             if let Some(signal) = envelope.get::<S>().filter(|signal| R::heeds(signal)) {
                 region.hear(signal, pulse);
             }
@@ -94,7 +94,7 @@ impl<R: Region> Card<R> {
         self
     }
 
-    /// Enters the card into the bus; gives the room's inbox.
+    /// Registers the card with the bus and returns the room's inbox.
     pub fn enter(&self, bus: &mut BusBuilder) -> Arc<Inbox> {
         let inbox = bus.deciding_inbox(R::NAME, self.first.iter().copied());
         for (wire, hear) in &self.hearing {

@@ -1,8 +1,8 @@
-//! Data that only some machines have, for tests that measure on it: the folder of `MAXIM_DATA`.
+//! Data in the folder `MAXIM_DATA`, which only some machines have. Tests use it for measurements.
 
 use std::path::PathBuf;
 
-/// What lies there under this name; `None` with a loud line where it isn't.
+/// The path of this data; `None`, with a printed notice, if it is missing.
 pub fn path(name: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("MAXIM_DATA") else {
         println!("SKIPPED: MAXIM_DATA names no folder with {name}");
@@ -16,7 +16,7 @@ pub fn path(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// The text of a file of it.
+/// The text of a file in that folder.
 pub fn text(name: &str) -> Option<String> {
     path(name).map(|path| std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }

@@ -1,4 +1,4 @@
-//! What is known of a room from outside its thread: whether it is busy, how it does, and what it was ordered to do.
+//! What is known of a room from outside its thread: whether it is busy, its health, and the orders it has received.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -19,13 +19,13 @@ pub enum WardKind {
     Effector,
 }
 
-/// How a room is.
+/// The state of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WardState {
     Running,
     Restarting,
-    /// Its restart budget is spent; it is tried again later or when a person resumes.
+    /// Its restart budget is used up. It is tried again later, or when a person resumes.
     Held,
     Off,
 }
@@ -41,22 +41,22 @@ impl WardState {
     }
 }
 
-/// What chaos, supervision or a person wants of a room.
+/// An order to a room from chaos, supervision or a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Panic now, as if a handler did.
+    /// Panic now, as if in a handler.
     Panic,
-    /// Block the thread, as if a handler did.
+    /// Block the thread, as if in a handler.
     Hang(Duration),
     /// Stop the actor itself.
     Kill,
     /// Rebuild from the store, because a sibling failed (OTP's one-for-all and rest-for-one).
     Rebuild,
-    /// Come back from `held`.
+    /// End the state `held`.
     Release,
 }
 
-/// Panic, or block the thread for so long, when a signal of this name is handled, this many times more.
+/// When a signal of this name is handled, panic or block the thread for this long; repeated this many times.
 #[derive(Clone, Debug)]
 struct Poison {
     signal: String,
@@ -64,20 +64,20 @@ struct Poison {
     blocks: Option<Duration>,
 }
 
-/// How long waking up may take before the thread is given up.
+/// Time limit for loading the state; then the thread is given up.
 const LOADING_DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a room is at.
+/// The work that a room is doing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Busy {
-    /// Of this handler, and of no other of the room.
+    /// Identifies this call of a handler.
     pub stamp: u64,
     pub thread: u32,
     pub lasted: Duration,
     pub allowed: Duration,
 }
 
-/// The calling thread as the kernel numbers it; 0 where there is no Linux to ask.
+/// The kernel's number of the calling thread; 0 on systems other than Linux.
 pub(super) fn thread_number() -> u32 {
     thread_local! {
         static NUMBER: u32 = {
@@ -93,11 +93,11 @@ pub struct Heart {
     name: RegionName,
     kind: WardKind,
     deadline: Duration,
-    /// Monotonic microseconds since when a handler runs; 0 while none does.
+    /// Monotonic microseconds at which the running handler began; 0 when none runs.
     busy_since: AtomicU64,
-    /// Microseconds that the present work may take.
+    /// Time limit of the present work, in microseconds.
     allowed: AtomicU64,
-    /// The thread that it is done on, as the kernel numbers it; 0 where that isn't known.
+    /// The kernel's number of the thread that runs it; 0 if unknown.
     thread: AtomicU32,
     epoch: AtomicU64,
     state: AtomicU8,
@@ -105,15 +105,15 @@ pub struct Heart {
     paused_until: AtomicU64,
     state_hash: AtomicU64,
     restarts: AtomicU64,
-    /// How often it was built from its store.
+    /// How often it was rebuilt from its store.
     incarnations: AtomicU32,
-    /// The last tick that led to something, and how many such ones there were before it at that very time: a clock that
-    /// stands still must not make two of them draw the same ids, nor a tick after the room was rebuilt.
+    /// The last tick that led to something, and how many such ticks came before it at the same time. So two ticks
+    /// never draw the same ids, even if the clock stands still or the room was rebuilt.
     ticked: Mutex<(Timestamp, u64)>,
     handled: AtomicU64,
     under_way: AtomicUsize,
     dead_letters: AtomicU64,
-    /// Count of handlers by the bit length of their duration in microseconds.
+    /// Number of handler calls, by the bit length of their duration in microseconds.
     durations: [AtomicU64; 40],
     orders: Mutex<(VecDeque<Order>, Option<Waker>)>,
     poisons: Mutex<Vec<Poison>>,
@@ -146,12 +146,12 @@ impl Heart {
         }
     }
 
-    /// The room that is too far behind for what this one hears first.
+    /// The room whose backlog is too long for this room to read what it hears first.
     pub fn waits_for(&self) -> Option<RegionName> {
         *self.waits_for.lock()
     }
 
-    /// True when it waited for none before.
+    /// True when it waited for no room before.
     pub(super) fn set_waits_for(&self, room: Option<RegionName>) -> bool {
         std::mem::replace(&mut *self.waits_for.lock(), room).is_none() && room.is_some()
     }
@@ -185,7 +185,7 @@ impl Heart {
         self.state.store(state as u8, Ordering::SeqCst);
     }
 
-    /// Hash over all that the room has kept, as of its newest commit; 0 for what has no state.
+    /// Hash over everything the room has stored, as of its newest commit; 0 for a room without state.
     pub fn state_hash(&self) -> u64 {
         self.state_hash.load(Ordering::SeqCst)
     }
@@ -194,8 +194,8 @@ impl Heart {
         self.state_hash.store(hash, Ordering::SeqCst);
     }
 
-    /// The room is not started again before `pause` has passed. Outlives incarnations: a room that is held stays held
-    /// when its thread is given up for a neighbour's sake.
+    /// Doesn't start the room again before `pause` has passed. This outlives incarnations: a held room stays held
+    /// even when its thread is given up because of a neighbour.
     pub(super) fn pause_for(&self, pause: Duration) {
         let pause = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
         let until = if pause == 0 { 0 } else { monotonic_micros().saturating_add(pause) };
@@ -220,7 +220,7 @@ impl Heart {
         self.restarts.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The number of the incarnation that begins now, from 1.
+    /// The number of the incarnation that begins now, counted from 1.
     pub(super) fn begin_incarnation(&self) -> u32 {
         self.incarnations.fetch_add(1, Ordering::SeqCst) + 1
     }
@@ -257,17 +257,17 @@ impl Heart {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A handler begins. Its stamp ends it, so that a former incarnation that wakes late doesn't end a later one's.
+    /// A handler begins. The stamp ends it, so a former incarnation that wakes late can't end a later one's handler.
     pub(super) fn begin(&self) -> u64 {
         self.begin_within(self.deadline)
     }
 
-    /// Loading reads what the room remembers, which may be much.
+    /// Loading reads all that the room remembers, which may take long.
     pub(super) fn begin_loading(&self) -> u64 {
         self.begin_within(LOADING_DEADLINE)
     }
 
-    /// The handler that runs writes down or sheds the whole state, which may be much.
+    /// The running handler writes or sheds the whole state, which may take long.
     pub(super) fn writes_state(&self) {
         self.allowed.store(u64::try_from(LOADING_DEADLINE.as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
@@ -301,27 +301,27 @@ impl Heart {
         }
     }
 
-    /// What began at `stamp` found nothing to do. False when a newer incarnation is at work.
+    /// The work that began at `stamp` found nothing to do. False when a newer incarnation is working.
     pub(super) fn rest(&self, stamp: u64) -> bool {
         self.busy_since.compare_exchange(stamp, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
-    /// A handler runs.
+    /// True while a handler runs.
     pub fn is_busy(&self) -> bool {
         self.busy_since.load(Ordering::SeqCst) != 0
     }
 
-    /// How long the present handler has run beyond the deadline.
+    /// How far the running handler is beyond its deadline.
     pub fn overdue(&self) -> Option<Duration> {
         self.busy().and_then(|busy| busy.lasted.checked_sub(busy.allowed))
     }
 
-    /// Forgets that the former incarnation is busy.
+    /// Clears the busy mark of the former incarnation.
     pub(super) fn calm(&self) {
         self.busy_since.store(0, Ordering::SeqCst);
     }
 
-    /// Upper bound in microseconds under which 99 % of the handlers stayed (powers of two).
+    /// A bound in microseconds (a power of two) that 99 % of the handler calls stayed below.
     pub fn p99_us(&self) -> u64 {
         let counts: Vec<u64> = self.durations.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         let total: u64 = counts.iter().sum();
@@ -349,7 +349,7 @@ impl Heart {
         self.orders.lock().0.pop_front()
     }
 
-    /// False when an order waits already.
+    /// False when an order is already waiting.
     pub(super) fn park(&self, waker: &Waker) -> bool {
         let mut orders = self.orders.lock();
         if !orders.0.is_empty() {
@@ -359,22 +359,23 @@ impl Heart {
         true
     }
 
-    /// For chaos tests: the next `times` handlings of `signal` panic. `(state load)` stands for waking up.
+    /// For chaos tests: the next `times` calls of the handler of `signal` panic. `(state load)` means loading the
+    /// state.
     pub fn poison(&self, signal: &str, times: u32) {
         self.poisons.lock().push(Poison { signal: signal.into(), left: times, blocks: None });
     }
 
-    /// For chaos tests: the next handling of `signal` blocks its thread for so long, and then goes on.
+    /// For chaos tests: the next call of the handler of `signal` blocks its thread for this long, then goes on.
     pub fn stall(&self, signal: &str, how_long: Duration) {
         self.poisons.lock().push(Poison { signal: signal.into(), left: 1, blocks: Some(how_long) });
     }
 
-    /// Poisoned handlings that have not happened yet.
+    /// Poisoned calls that have not happened yet.
     pub fn poison_left(&self) -> u32 {
         self.poisons.lock().iter().map(|poison| poison.left).sum()
     }
 
-    #[allow(clippy::panic)] // chaos is what this is for
+    #[allow(clippy::panic)] // only for chaos tests
     pub(super) fn trip(&self, signal: &str) {
         let mut poisons = self.poisons.lock();
         let Some(poison) = poisons.iter_mut().find(|poison| poison.signal == signal && poison.left > 0) else {
@@ -390,5 +391,5 @@ impl Heart {
     }
 }
 
-/// Name under which [`Heart::poison`] makes loading panic.
+/// The name that makes loading panic with [`Heart::poison`].
 pub const LOADING: &str = "(state load)";

@@ -1,10 +1,10 @@
-//! Forgetting what counts least, where a room keeps so many things and no more.
+//! Removing the least useful entries when a room reaches its limit.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Where there are more than `most`, takes the least values out, of equal ones those with the smaller keys: a sixteenth
-/// more than it must, so that not every new one makes it look at all.
+/// If there are more than `most` entries, removes the smallest values; among equals, those with smaller keys. It
+/// removes a sixteenth more than necessary, so that not every new entry triggers it.
 pub fn keep_most<V>(map: &mut BTreeMap<String, V>, most: usize, order: impl Fn(&V, &V) -> Ordering) {
     if map.len() <= most {
         return;

@@ -1,7 +1,7 @@
-//! The furniture that every room has: its trait, its wiring card, its shell and its supervisor.
+//! What every room is built with: its trait, its wiring card, its shell and its supervisor.
 //!
-//! Regions decide and never await: a handler gets `&self`, so the only way to change anything is to keep an event or
-//! emit a signal, and what it decided becomes true in one accepted commit. Effectors await and never decide.
+//! Regions decide and never await. A handler gets `&self`, so it can change things only by keeping an event or
+//! emitting a signal. Its decision takes effect in one accepted commit. Effectors await and never decide.
 
 mod actor;
 mod card;
@@ -53,62 +53,64 @@ pub use watchdog::Watchdog;
 
 /// A room's wiring card. [`wiring!`] makes it.
 pub trait Wiring: Sized {
-    /// What it hears and says.
+    /// What it hears and emits.
     fn card() -> Card<Self>
     where
         Self: Region;
 }
 
-/// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events after it.
+/// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events
+/// after it.
 pub trait Region: Wiring + Default + Serialize + DeserializeOwned + Send + Unpin + 'static {
-    /// Full anatomical or engineering name, as in logs, keys and `maxim status`.
+    /// Its full anatomical or engineering name, used in logs, keys and `maxim status`.
     const NAME: RegionName;
     const STAGE: Stage;
 
-    /// What it remembers of a decision. The only thing that changes its state.
+    /// The stored result of a decision. Only events change the state.
     type Event: Serialize + DeserializeOwned + Debug + Send;
     /// Numbers and words from the configuration; never part of the state.
     type Settings: Send + Sync + 'static;
 
-    /// Changes the state by what was kept. Must not fail: what it needs is in the event.
+    /// Changes the state by an event. It must not fail: all it needs is in the event.
     fn apply(&mut self, event: Self::Event);
 
-    /// Once after its state was loaded: rebuilds what is derived from its records.
+    /// Called once after the state was loaded: rebuilds what is derived from its records.
     fn wake(&mut self, _records: &RecordView<'_>, _settings: &Self::Settings) {}
 
-    /// Reads what [`Region::wake`] reads, for who takes down what the room is woken by; what it makes of it is thrown away.
-    /// A room whose wake builds much out of many records reads them without building it; one that builds when it is first
-    /// asked reads here what it builds of.
+    /// Reads the records that [`Region::wake`] reads, for a caller that lists them; the result is discarded. A room
+    /// whose wake builds much from many records should read them here without building. A room that builds on first
+    /// use should read here what it will need.
     fn read_to_wake(&mut self, records: &RecordView<'_>, settings: &Self::Settings) {
         self.wake(records, settings);
     }
 
-    /// When it wants [`Region::tick`] next; none while it waits for mail alone.
+    /// When it wants the next [`Region::tick`]; none while it waits only for mail.
     fn next_deadline(&self, _settings: &Self::Settings) -> Option<Timestamp> {
         None
     }
 
-    /// Its root is too large for the store: the least useful of it goes, until what is left of it takes at most about `most`
-    /// bytes. How many entries went. A room whose state grows by what comes from outside has a way of its own; else the shell
-    /// takes out the largest entries, then the oldest.
+    /// Called when the root is too large for the store. Removes the least useful parts until the rest takes about
+    /// `most` bytes or fewer. Returns how many entries were removed. A room whose state grows with input from outside
+    /// implements this. For other rooms the shell removes the largest entries, then the oldest.
     fn shed(&mut self, _most: usize) -> usize {
         0
     }
 
-    /// For the room through which turns begin: what it hears first waits while more messages than this wait for another
-    /// room that decides. So a turn's credit comes back when all have followed, and what waits for each is bounded.
+    /// For the room through which turns begin. The messages it hears first wait while another deciding room has a
+    /// backlog longer than this. So a turn's credit is returned only when all rooms have caught up, and every backlog
+    /// is bounded.
     fn follows_within(_settings: &Self::Settings) -> Option<usize> {
         None
     }
 
-    /// A deadline has passed.
+    /// Called when a deadline has passed.
     fn tick(&self, _pulse: &mut Pulse<'_, Self>) {}
 }
 
 /// The room hears `S`.
 pub trait Hears<S: Signal>: Region {
-    /// Whether a message concerns the room, by its content alone; one that doesn't isn't even delivered. It is asked in the
-    /// agent's critical section: a look at a field or two, nothing that takes time.
+    /// Whether a message concerns the room, judged by its content alone; other messages aren't delivered. This runs
+    /// in the agent's critical section: check one or two fields, and do nothing slow.
     fn heeds(_signal: &S) -> bool {
         true
     }
@@ -116,12 +118,13 @@ pub trait Hears<S: Signal>: Region {
     fn hear(&self, signal: &S, pulse: &mut Pulse<'_, Self>);
 }
 
-/// The room may emit `S`; what isn't on its card doesn't compile.
+/// The room may emit `S`. Emitting a signal that isn't on its card doesn't compile.
 pub trait Emits<S: Signal>: Region {}
 
 /// A room's wiring card.
 ///
-/// `back` lists what comes from a later stage and belongs to the next turn; `first`, what of it overtakes all data mail.
+/// `back` lists signals from a later stage, which belong to the next turn. `first` lists signals that are read before
+/// all data mail.
 ///
 /// ```
 /// # use maxim_region::{Hears, Pulse, Region};
@@ -146,7 +149,7 @@ pub trait Emits<S: Signal>: Region {}
 /// }
 /// ```
 ///
-/// A card that is wrong doesn't compile: one that leaves out what the room says,
+/// A wrong card doesn't compile. This one leaves out a signal that the room emits:
 ///
 /// ```compile_fail,E0277
 /// # use maxim_region::{Hears, Pulse, Region};
@@ -171,7 +174,7 @@ pub trait Emits<S: Signal>: Region {}
 /// }
 /// ```
 ///
-/// or names what it has no handler for.
+/// This one names a signal without a handler:
 ///
 /// ```compile_fail,E0277
 /// # use maxim_region::{Hears, Pulse, Region};
@@ -203,7 +206,7 @@ macro_rules! wiring {
 
         impl $region {
             /// The room as a value, for the parts list.
-            #[allow(dead_code)] // a test's room is part of no agent
+            #[allow(dead_code)] // a test's room belongs to no agent
             pub fn room(
                 placement: $crate::Placement,
                 settings: <$region as $crate::Region>::Settings,

@@ -1,4 +1,4 @@
-//! Lines of JSON from outside, and what is wrong with one, in words.
+//! Lines of JSON from outside, and errors about them in words.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Error, Map, Value};
 
-/// Reads a line that holds one object.
+/// Parses a line that holds one object.
 ///
 /// # Errors
-/// It is not JSON, not an object, or which field can't be taken and why.
+/// It is not JSON, not an object, or names the field that is invalid and why.
 pub fn object_in<T: DeserializeOwned>(line: &str) -> Result<T, String> {
-    // serde takes a list for the fields in their order.
+    // serde also accepts a list of the fields in order.
     if !line.trim_start().starts_with('{') {
         serde_json::from_str::<IgnoredAny>(line).map_err(|error| told(&error))?;
         return Err("it is not a JSON object".into());
@@ -24,7 +24,7 @@ pub fn object_in<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     })
 }
 
-/// A member of the object in a line, wherever it stands in it; none where the line holds no object, or not that member.
+/// A member of the object in a line, at any position. None where the line holds no object, or no such member.
 pub fn member<'l>(line: &'l str, name: &str) -> Option<&'l RawValue> {
     struct Seek<'n>(&'n str);
     impl<'l> Visitor<'l> for Seek<'_> {
@@ -46,16 +46,16 @@ pub fn member<'l>(line: &'l str, name: &str) -> Option<&'l RawValue> {
             Ok(found)
         }
     }
-    // Most lines don't hold its name at all, and aren't read for it.
+    // Most lines don't contain the name at all and aren't parsed.
     let quoted = format!("\"{name}\"");
     line.contains(&quoted).then_some(())?;
     serde_json::Deserializer::from_str(line).deserialize_map(Seek(name)).ok()?
 }
 
-/// Reads the members of an object.
+/// Parses the members of an object.
 ///
 /// # Errors
-/// Which field can't be taken and why.
+/// Names the field that is invalid and why.
 pub fn object_of<T: DeserializeOwned>(members: Value) -> Result<T, String> {
     let Value::Object(members) = members else { return Err("it is not a JSON object".into()) };
     match serde_json::from_value(Value::Object(members.clone())) {
@@ -64,12 +64,12 @@ pub fn object_of<T: DeserializeOwned>(members: Value) -> Result<T, String> {
     }
 }
 
-/// An error without its position: a line is one object, and its number is told by whoever counts.
+/// An error without its position. A line is one object, and the caller reports its number.
 pub fn told(error: &Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     if error.is_data() {
-        // As whoever writes JSON calls them.
+        // Use the JSON terms.
         [("expected a sequence", "expected a list"), ("expected a map", "expected an object")]
             .iter()
             .find_map(|(theirs, ours)| Some(format!("{}{ours}", what.strip_suffix(theirs)?)))
@@ -79,14 +79,14 @@ pub fn told(error: &Error) -> String {
     }
 }
 
-/// Names the field that is at fault: the first with which the error comes up. None where nothing is wrong.
+/// Names the invalid field: the first one with which the error appears. None when nothing is wrong.
 fn faulty<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<String> {
     let fault = |members: &Map<String, Value>| {
         let read = serde_json::from_value::<T>(Value::Object(members.clone()));
         read.err().map(|error| told(&error))
     };
     let why = fault(members)?;
-    // These name their field; serde lists what is known beside what isn't.
+    // These errors name their field; serde lists the known fields beside the unknown one.
     if why.starts_with("unknown field") {
         return Some(why);
     }
@@ -113,7 +113,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code)] // it only has to be read
+    #[allow(dead_code)] // it is only deserialized
     struct Line {
         event: String,
         #[serde(default)]

@@ -18,12 +18,12 @@ pub struct Frame {
     pub store: AgentStore,
     pub clock: SharedClock,
     pub latch: StopLatch,
-    /// The agent's seed: chance in every room comes from it.
+    /// The agent's seed; the source of randomness in every room.
     pub seed: u64,
     pub tap: Option<Arc<dyn Tap>>,
 }
 
-/// One region's place: its card, mail, settings and heart.
+/// One region's card, mail, settings and heart.
 pub struct Post<R: Region> {
     pub frame: Frame,
     pub inbox: Arc<Inbox>,
@@ -31,7 +31,7 @@ pub struct Post<R: Region> {
     pub settings: Arc<R::Settings>,
     pub heart: Arc<Heart>,
     pub supervision: Arc<Supervision>,
-    /// Kept, because a supervised actor lives as long as somebody has its address.
+    /// Kept, because a supervised actor lives only while its address is held.
     pub(super) address: Mutex<Option<actix::Addr<RegionActor<R>>>>,
 }
 

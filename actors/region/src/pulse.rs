@@ -1,4 +1,4 @@
-//! What a handler is given: the time, chance, its settings and records; and where it puts what it decides.
+//! The input of a handler: the time, randomness, its settings and records. It also collects what the handler decides.
 
 use std::sync::Arc;
 
@@ -14,51 +14,51 @@ use super::records::{Record, RecordView};
 use super::{Emits, Region};
 use maxim_store::RecordChanges;
 
-/// One input's worth of deciding.
+/// The context for deciding on one input.
 pub struct Pulse<'a, R: Region> {
     common: Common<'a>,
     settings: &'a R::Settings,
     events: Vec<R::Event>,
 }
 
-/// What of a pulse is alike in all rooms, so that it is there once.
+/// The part of a pulse that is the same in all rooms, so that it is compiled only once.
 struct Common<'a> {
     agent: &'a AgentId,
     room: RegionName,
     heard: Option<&'a Envelope>,
     now: Timestamp,
-    /// Most inputs draw nothing.
+    /// None until drawn from; most inputs draw nothing.
     rng: Option<Xoshiro256PlusPlus>,
     seed: u64,
-    /// What the input is known by.
+    /// Identifies the input.
     input: [u8; 16],
     records: RecordView<'a>,
     output: Output,
 }
 
-/// What is decided on.
+/// The input that is decided on.
 pub(super) enum Input<'a> {
     Heard(&'a Envelope),
-    /// A deadline that has passed, with how many before it led to something at the very same time.
+    /// A deadline that has passed, and how many ticks at exactly this time led to something before.
     Tick(u64),
 }
 
-/// What a handler decided; becomes true when the commit is accepted.
+/// A handler's decision; it takes effect when the commit is accepted.
 pub(super) struct Decided<E> {
     pub events: Vec<E>,
     pub output: Output,
 }
 
-/// What was decided beside the room's own events.
+/// What was decided besides the room's own events.
 #[derive(Default)]
 pub(super) struct Output {
     pub records: RecordChanges,
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
-    /// The root is written with it.
+    /// The root is written in the same commit.
     pub anew: bool,
-    /// What its records replaced should leave the disk.
+    /// The records that its writes replaced should be removed from disk.
     pub replaced_much: bool,
-    /// Records that it rests on, where somebody takes them down.
+    /// Records that the decision used, if they are recorded.
     pub found: Vec<Record>,
 }
 
@@ -69,7 +69,7 @@ impl<E> Decided<E> {
 }
 
 impl<'a> Common<'a> {
-    /// Chance comes from the agent's seed, the room and the input alone, so a retry and a replay draw the same.
+    /// Randomness depends only on the agent's seed, the room and the input, so a retry and a replay draw the same.
     fn new(
         agent: &'a AgentId,
         seed: u64,
@@ -115,7 +115,7 @@ impl<'a> Common<'a> {
         }
     }
 
-    /// In the turn of what is being heard, or in one of its own, unless another is given.
+    /// Sends in the turn of the message being heard, or in a turn of its own, unless another turn is given.
     fn send(
         &mut self,
         turn: Option<MessageId>,
@@ -171,7 +171,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         Decided { events: self.events, output: Output { found: records.into_found(), ..output } }
     }
 
-    /// When this input was taken.
+    /// The time at which this input was taken.
     pub fn now(&self) -> Timestamp {
         self.common.now
     }
@@ -180,17 +180,17 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.settings
     }
 
-    /// The message that is being heard; none on a tick.
+    /// The message being heard; none on a tick.
     pub fn cause(&self) -> Option<&'a Meta> {
         self.common.cause()
     }
 
-    /// The same, whole; for who keeps it as it came.
+    /// The same with its body, for handlers that store the message as it came.
     pub fn heard(&self) -> Option<&'a Envelope> {
         self.common.heard
     }
 
-    /// The turn that this input belongs to; on a tick a turn of its own.
+    /// The turn of this input; a tick gets a turn of its own.
     pub fn turn(&mut self) -> MessageId {
         self.common.turn()
     }
@@ -199,7 +199,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.trust()
     }
 
-    /// A number in [0, 1).
+    /// A random number in [0, 1).
     pub fn chance(&mut self) -> f64 {
         (self.common.rng().next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -208,24 +208,24 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.fresh_id()
     }
 
-    /// Remembers. Applied to the state when the handler has returned.
+    /// Stores an event. It is applied to the state after the handler has returned.
     pub fn keep(&mut self, event: R::Event) {
         self.events.push(event);
     }
 
-    /// Remembers that something is gone. What a person had forgotten must not stand in the events of before either, even
-    /// where the state holds nothing of it any more, so the root is written in the same commit.
+    /// Stores an event that removes something. If a person had it forgotten, it must not remain in earlier events
+    /// either, even where the state no longer contains it. So the root is written in the same commit.
     pub fn keep_gone(&mut self, event: R::Event, forgotten: bool) {
         self.keep(event);
         self.common.output.anew |= forgotten;
     }
 
-    /// Has what the room's records replaced up to here leave the disk, at the end of much work on them.
+    /// Requests that records replaced so far are removed from disk, at the end of much work on them.
     pub fn replaced_much(&mut self) {
         self.common.output.replaced_much = true;
     }
 
-    /// Emits in the turn of what is being heard.
+    /// Emits in the turn of the message being heard.
     pub fn emit<S: Signal>(&mut self, signal: S) -> MessageId
     where
         R: Emits<S>,
@@ -234,7 +234,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.emit_in(turn, signal)
     }
 
-    /// Emits in another turn, named by its first percept.
+    /// Emits in another turn, which is named by its first percept.
     pub fn emit_in<S: Signal>(&mut self, turn: MessageId, signal: S) -> MessageId
     where
         R: Emits<S>,
@@ -242,7 +242,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send(Some(turn), self.trust(), None, Arc::new(signal), S::NAME)
     }
 
-    /// Emits in another turn with that turn's trust, for what was kept waiting.
+    /// Emits in another turn with that turn's trust, for a request that had to wait.
     pub fn emit_trusted<S: Signal>(&mut self, turn: MessageId, trust: Trust, signal: S) -> MessageId
     where
         R: Emits<S>,
@@ -258,7 +258,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send_as(id, id, trust, None, Arc::new(signal), S::NAME)
     }
 
-    /// Asks the room that answers such a question. The answer comes as a signal; the question's id is its cause.
+    /// Sends a query to the room that answers it. The answer comes as a signal whose cause is the query's id.
     pub fn ask<Q: Addressed>(&mut self, question: Q) -> MessageId
     where
         R: Emits<Q>,
@@ -266,7 +266,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.ask_room(Q::OF, question)
     }
 
-    /// Asks one room of several that answer such a question.
+    /// Sends a query to one of several rooms that answer it.
     pub fn ask_room<Q: Query>(&mut self, room: RegionName, question: Q) -> MessageId
     where
         R: Emits<Q>,
@@ -274,7 +274,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send(None, self.trust(), Some(room.into()), Arc::new(question), Q::NAME)
     }
 
-    /// Answers whoever asked what is being heard, and nobody else.
+    /// Answers the message being heard. Only its sender gets the answer.
     pub fn reply<S: Signal>(&mut self, answer: S) -> MessageId
     where
         R: Emits<S>,
@@ -283,7 +283,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send(None, Trust::Own, to, Arc::new(answer), S::NAME)
     }
 
-    /// Sends to one room alone, in a turn: an answer that had to wait.
+    /// Sends to only one room, in a turn: an answer that had to wait.
     pub fn emit_to<S: Signal>(&mut self, to: impl Into<Name>, turn: MessageId, signal: S) -> MessageId
     where
         R: Emits<S>,
@@ -291,8 +291,8 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.send(Some(turn), Trust::Own, Some(to.into()), Arc::new(signal), S::NAME)
     }
 
-    /// Answers a question that was heard earlier, when the answer took several steps: its cause is the question, by which
-    /// the asker knows it.
+    /// Answers an earlier question when the answer took several steps. The question is the answer's cause, by which
+    /// the asker recognises it.
     pub fn answer_to<S: Signal>(&mut self, to: Name, turn: MessageId, question: MessageId, answer: S) -> MessageId
     where
         R: Emits<S>,
@@ -306,7 +306,7 @@ impl<'a, R: Region> Pulse<'a, R> {
 
     /// Writes a record of this room, in the same commit as the events.
     pub fn put<T: Serialize>(&mut self, key: impl Into<Vec<u8>>, value: &T) {
-        // Records are trees of plain data: JSON refuses nothing in them.
+        // Records are trees of plain data, which JSON never refuses.
         let bytes = scratch::shared(|out| serde_json::to_writer(out, value).unwrap_or_default());
         self.put_bytes(key, bytes);
     }
@@ -319,7 +319,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.output.records.push((key.into(), None));
     }
 
-    /// A record as it was when this input was taken, or as put during it.
+    /// A record as it was when this input was taken, or as written during this input.
     pub fn record<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
         let put = self.common.output.records.iter().rev().find(|(at, _)| at == key);
         match put {

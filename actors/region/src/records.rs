@@ -1,4 +1,4 @@
-//! A room's own records, for reading.
+//! Read access to a room's own records.
 
 use std::cell::RefCell;
 use std::ops::Bound;
@@ -12,11 +12,11 @@ use maxim_store::{AgentStore, Frozen};
 /// Key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
 
-/// Reads the records of one room, as they were accepted. A record that can't be read makes the room fail, so that the
-/// damage is told and the message is tried again.
+/// Reads the accepted records of one room. If a record can't be read, the room fails: the damage is reported and the
+/// message is retried.
 pub struct RecordView<'a> {
     source: Source<'a>,
-    /// What was found, where somebody takes down what the room rests its decisions on.
+    /// The records found, if the records used for a decision are collected.
     found: Option<RefCell<Found>>,
 }
 
@@ -25,7 +25,7 @@ pub type Listed = (Vec<u8>, usize);
 
 enum Found {
     Whole(Vec<Record>),
-    /// Without what is in them, for who reads that later.
+    /// Only the keys, for a caller that reads the contents later.
     Listed(Vec<Listed>),
 }
 
@@ -39,22 +39,22 @@ impl<'a> RecordView<'a> {
         Self { source: Source::Live(store, region), found: None }
     }
 
-    /// Of a moment that has passed.
+    /// A view of a past moment.
     pub fn frozen(frozen: &'a Frozen) -> Self {
         Self { source: Source::Frozen(frozen), found: None }
     }
 
-    /// Takes down what is found.
+    /// Collects the records that are found.
     pub fn witnessed(self) -> Self {
         Self { found: Some(RefCell::new(Found::Whole(Vec::new()))), ..self }
     }
 
-    /// Takes down the keys of what is found.
+    /// Collects the keys of the records that are found.
     pub fn listing(self) -> Self {
         Self { found: Some(RefCell::new(Found::Listed(Vec::new()))), ..self }
     }
 
-    /// What was found since it is witnessed, in the order of reading; a key that was read twice is in it twice.
+    /// The records found since collecting began, in reading order. A key that was read twice appears twice.
     pub fn into_found(self) -> Vec<Record> {
         match self.found.map(RefCell::into_inner) {
             Some(Found::Whole(records)) => records,
@@ -62,7 +62,7 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// The keys of what was found since they are taken down, ascending, each once.
+    /// The keys found since collecting began, ascending, each once.
     pub fn into_listed(self) -> Vec<Listed> {
         let Some(Found::Listed(mut listed)) = self.found.map(RefCell::into_inner) else { return Vec::new() };
         listed.sort_unstable();
@@ -89,10 +89,10 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// A record, for who reads beside the room: damage is told, and harms nobody.
+    /// Reads a record for a caller other than the room. Damage is returned as an error and doesn't fail the room.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The record can't be read.
     pub fn read(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Unreadable> {
         match &self.source {
             Source::Live(store, region) => store.record(region, key),
@@ -100,10 +100,10 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// Records in a range of keys, ascending, for who reads beside the room.
+    /// Reads records in a range of keys, ascending, for a caller other than the room.
     ///
     /// # Errors
-    /// One of them can't be read.
+    /// One of the records can't be read.
     pub fn read_range(&self, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), limit: usize) -> Result<Vec<Record>, Unreadable> {
         match &self.source {
             Source::Live(store, region) => store.records(region, range, limit),
@@ -111,7 +111,7 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    #[allow(clippy::panic)] // the fence turns it into a restart with the store's own words
+    #[allow(clippy::panic)] // the fence turns it into a restart that names the store's error
     pub fn bytes(&self, key: &[u8]) -> Option<Vec<u8>> {
         match self.read(key) {
             Ok(bytes) => {
@@ -122,8 +122,8 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// Whether the record is there, its bytes unread. Where somebody takes down what is found it is read all the same: a
-    /// replay would else find none.
+    /// Whether the record exists, without reading its bytes. If records are collected, it is read all the same:
+    /// otherwise a replay would not find it.
     #[allow(clippy::panic)] // as above
     pub fn has(&self, key: &[u8]) -> bool {
         if self.found.is_some() {
@@ -136,8 +136,9 @@ impl<'a> RecordView<'a> {
         found.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Reads the record when it's asked for: for what a room is woken by and may never look at. [`Region::read_to_wake`] reads
-    /// it, and it must not change; what can't be read is told, and is none.
+    /// Returns a function that reads the record on demand: for records that a room needs for waking but may never
+    /// look at. The room must read it in [`Region::read_to_wake`] too, and the record must not change. If it can't be
+    /// read, the error is logged and the result is none.
     ///
     /// [`Region::read_to_wake`]: super::Region::read_to_wake
     pub fn later(&self, key: Vec<u8>) -> impl Fn() -> Option<Vec<u8>> + Send + Sync + 'static {
@@ -154,14 +155,15 @@ impl<'a> RecordView<'a> {
         }
     }
 
-    /// For who has a record in memory and rests on it: it is taken down where somebody takes down what is found.
+    /// Notes that a decision uses a record that the room already has in memory. It is collected if records are
+    /// collected.
     pub fn rests_on(&self, key: &[u8]) {
         if self.found.is_some() {
             self.bytes(key);
         }
     }
 
-    /// The record, if it is there and of this shape.
+    /// The record, if it exists and has this shape.
     pub fn get<T: DeserializeOwned>(&self, key: &[u8]) -> Option<T> {
         let bytes = self.bytes(key)?;
         serde_json::from_slice(&bytes)

@@ -13,7 +13,7 @@ use super::seat::read_by;
 use super::{Frame, Heart, Listed, Post, RecordView, Region, Seat, Step, Supervision, SupervisionSettings, WardKind};
 use maxim_store::{AgentStore, StateStore};
 
-/// A room on a bench. What it emits lands in a probe.
+/// A room on a bench. Its emitted signals arrive in a probe.
 pub struct Rig<R: Region> {
     pub clock: VirtualClock,
     post: Arc<Post<R>>,
@@ -30,7 +30,7 @@ pub fn monday_morning() -> Timestamp {
 }
 
 impl<R: Region> Rig<R> {
-    /// The room alone; `probe` enters what it wants to hear into the bus.
+    /// Only the room. `probe` registers what it wants to hear with the bus.
     pub fn new(settings: R::Settings, probe: impl FnOnce(&mut BusBuilder, &Arc<Inbox>)) -> Self {
         let mut wires = BusBuilder::default();
         let card = R::card();
@@ -68,7 +68,7 @@ impl<R: Region> Rig<R> {
         }
     }
 
-    /// Sends a signal in a turn of its own from the owner; gives the turn.
+    /// Sends a signal in a new turn of the owner; returns the turn.
     pub fn send<S: Signal>(&mut self, signal: S) -> MessageId {
         let id = MessageId::from_parts(
             u64::try_from(self.clock.now().as_millisecond()).unwrap_or(0),
@@ -82,12 +82,12 @@ impl<R: Region> Rig<R> {
         self.put(turn, trust, None, signal);
     }
 
-    /// Answers a question that it asked in a turn.
+    /// Answers a question that the room asked in a turn.
     pub fn answer<S: Signal>(&mut self, turn: MessageId, question: MessageId, signal: S) {
         self.put(turn, Trust::Own, Some(question), signal);
     }
 
-    /// Sends a signal that stands in the journal at this place.
+    /// Sends a signal with this position in the journal.
     pub fn send_at<S: Signal>(&mut self, lsn: Lsn, signal: S) {
         let turn = MessageId::from_parts(0, u128::from(lsn.0));
         self.deliver(lsn, turn, Trust::Owner, None, signal);
@@ -126,22 +126,22 @@ impl<R: Region> Rig<R> {
         self.run();
     }
 
-    /// Lets it act by itself once, if it wants to at this time.
+    /// Runs one tick, if one is due now.
     pub fn tick(&mut self) -> bool {
         matches!(self.seat.tick(), Step::Done)
     }
 
-    /// When it wants to act by itself.
+    /// When its next tick is due.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.seat.next_deadline()
     }
 
-    /// Throws the value away and rebuilds it from the store, as a crash does.
+    /// Discards the value and rebuilds it from the store, as a crash does.
     pub fn crash(&mut self) {
         self.seat = Self::seat(&self.post);
     }
 
-    /// Starts the room anew on the same store, as another run of the process with its settings does.
+    /// Restarts the room on the same store, as a new run of the process with these settings does.
     pub fn restart(&mut self, settings: R::Settings) {
         let Post { frame, inbox, heart, supervision, .. } = &*self.post;
         let (frame, inbox) = (frame.clone(), Arc::clone(inbox));
@@ -158,12 +158,12 @@ impl<R: Region> Rig<R> {
         &self.post.frame.store
     }
 
-    /// Its records, for looking at.
+    /// Its records, for inspection.
     pub fn records(&self) -> RecordView<'_> {
         RecordView::new(&self.post.frame.store, R::NAME)
     }
 
-    /// The records that it is woken by: as it wakes, and as it lists them.
+    /// The records that it is woken by: as `wake` reads them, and as `read_to_wake` lists them.
     pub fn woken_by(&self) -> [Vec<Listed>; 2] {
         let Frame { store, agent, .. } = &self.post.frame;
         let (frozen, settings) = (store.freeze(R::NAME), &*self.post.settings);
@@ -180,18 +180,18 @@ impl<R: Region> Rig<R> {
         self.seat.state_hash()
     }
 
-    /// What it emitted since it was last asked, of this kind; other kinds are dropped.
+    /// The signals of this kind emitted since the last call; other kinds are dropped.
     pub fn heard<S: Signal>(&mut self) -> Vec<S> {
         self.heard_with().into_iter().map(|(_, signal)| signal).collect()
     }
 
-    /// The same, with the id of each.
+    /// The same, with their ids.
     pub fn heard_with<S: Signal>(&mut self) -> Vec<(MessageId, S)> {
         let of_kind = |envelope: Arc<Envelope>| Some((envelope.meta.id, envelope.get::<S>()?.clone()));
         self.heard_all().into_iter().filter_map(of_kind).collect()
     }
 
-    /// All that it emitted since it was last asked.
+    /// All signals emitted since the last call.
     pub fn heard_all(&mut self) -> Vec<Arc<Envelope>> {
         let mut heard = Vec::new();
         while let Some((_, delivery)) = self.probe.take(maxim_bus::Epoch(0)) {
@@ -202,7 +202,7 @@ impl<R: Region> Rig<R> {
     }
 }
 
-/// Enters a kind of signal into the probe's ear.
+/// Lets the probe hear a kind of signal.
 pub fn ear<S: Signal>(bus: &mut BusBuilder, probe: &Arc<Inbox>) {
     bus.hears::<S>(probe, Stage::Anywhere, false);
 }

@@ -1,7 +1,7 @@
-//! A room as a value: its line of the parts list, and how it takes its place in an agent.
+//! A room as a value: its line in the parts list, and how it becomes part of an agent.
 //!
-//! The constructors are generic, and are called once for each room in the room's own crate (by [`wiring!`](crate::wiring) for a
-//! region). So a room's shell, serde and stepper are compiled there, and not where agents are put together.
+//! The constructors are generic. Each room's own crate calls them once (by [`wiring!`](crate::wiring) for a region).
+//! So a room's shell, serde and stepper are compiled there, not in the crate that assembles agents.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +22,11 @@ pub struct Part {
     pub kind: WardKind,
     pub hears: Vec<Wire>,
     pub says: Vec<Wire>,
-    /// Reads its state out of a store, to compare two lives. None for an effector, which has no state.
+    /// Reads its state from a store, to compare two runs. None for an effector, which has no state.
     pub state: Option<StateOf>,
 }
 
-/// Reads a region's state out of an agent's store.
+/// Reads a region's state from an agent's store.
 pub type StateOf = fn(&AgentStore) -> Result<serde_json::Value, StoreError>;
 
 /// The records that a region is woken by, read with its settings.
@@ -36,15 +36,15 @@ pub type Waking = Box<dyn Fn(&Frozen, &AgentId) -> Result<Vec<Listed>, String> +
 pub struct Seated {
     pub ward: Arc<dyn Ward>,
     pub placement: Placement,
-    /// It runs in an agent that only remembers, whatever its stage.
+    /// It also runs in an agent that only remembers, whatever its stage.
     pub tells: bool,
     pub stepper: Box<dyn Stepper>,
 }
 
-/// Takes the room's place in a frame.
+/// Puts the room into a frame.
 pub type Seating = Box<dyn FnOnce(&Frame, &Arc<Supervision>) -> Seated>;
 
-/// A room whose wires are laid.
+/// A room that is wired to the bus.
 pub struct Wired {
     /// None for an effector.
     pub waking: Option<Waking>,
@@ -56,7 +56,7 @@ type Wiring = Box<dyn FnOnce(&mut BusBuilder, &[Part], Duration) -> Wired>;
 /// A room that isn't part of an agent yet.
 pub struct Room {
     pub part: Part,
-    /// The room behind which it stands in the parts list. None: behind the room that was listed before it.
+    /// The room after which it stands in the parts list. None: after the previous room of the list.
     pub behind: Option<RegionName>,
     tells: bool,
     wiring: Wiring,
@@ -68,7 +68,7 @@ impl Room {
         Self::among::<R>(placement, move |_| settings)
     }
 
-    /// A room that decides and that is set up by what other rooms there are: `settings` gets the whole parts list.
+    /// A deciding room whose settings depend on the other rooms: `settings` gets the whole parts list.
     pub fn among<R: Region>(placement: Placement, settings: impl FnOnce(&[Part]) -> R::Settings + 'static) -> Self {
         let card = R::card();
         let (hears, says) = (card.heard().collect(), card.emitted().collect());
@@ -94,7 +94,7 @@ impl Room {
         Self { part, behind: None, tells: false, wiring }
     }
 
-    /// A room that acts; `make` gives a fresh value of it at each restart.
+    /// A room that acts; `make` returns a fresh value at each restart.
     pub fn acting<E: Effector>(placement: Placement, make: Box<dyn Fn() -> E + Send + Sync>) -> Self {
         let card = E::card();
         let kind = WardKind::Effector;
@@ -117,21 +117,22 @@ impl Room {
         Self { part, behind: None, tells: false, wiring }
     }
 
-    /// Behind this room in the parts list, for an effector that works for it.
+    /// Places it after this room in the parts list, for an effector that works for that room.
     #[must_use]
     pub fn behind(mut self, room: RegionName) -> Self {
         self.behind = Some(room);
         self
     }
 
-    /// Runs in an agent that only remembers, whatever its stage: it acts on nothing by itself, and has something to tell.
+    /// It also runs in an agent that only remembers, whatever its stage: it never acts by itself, and has something
+    /// to report.
     #[must_use]
     pub fn tells(mut self) -> Self {
         self.tells = true;
         self
     }
 
-    /// Lays its wires. `parts` are all rooms of the agent; `deadline` is how long it may be busy with one message.
+    /// Wires it to the bus. `parts` are all rooms of the agent; `deadline` is the time limit for one message.
     pub fn wire(self, bus: &mut BusBuilder, parts: &[Part], deadline: Duration) -> Wired {
         let Wired { waking, seating } = (self.wiring)(bus, parts, deadline);
         let tells = self.tells;
@@ -148,5 +149,5 @@ pub fn hearers<S: Signal>(parts: &[Part]) -> Vec<RegionName> {
 
 fn state<R: Region>(store: &AgentStore) -> Result<serde_json::Value, StoreError> {
     let state = state_of::<R>(store.id(), store)?;
-    Ok(serde_json::to_value(state).unwrap_or_default()) // what stands in the store as JSON is JSON
+    Ok(serde_json::to_value(state).unwrap_or_default()) // it is stored as JSON, so this can't fail
 }

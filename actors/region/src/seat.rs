@@ -1,6 +1,6 @@
-//! The room's shell without its actor: takes a message, lets the region decide, and makes it true in one commit.
+//! The room's shell without its actor: takes a message, lets the region decide, and commits the decision.
 //!
-//! What the region kept is applied before the commit is accepted: if applying panics, nothing has happened yet.
+//! Kept events are applied before the commit is accepted. If applying panics, nothing has happened yet.
 
 mod change;
 mod dead_letter;
@@ -26,75 +26,76 @@ use super::records::{Listed, Record, RecordView};
 use super::shedding::{Shed, shed};
 use maxim_store::{AgentStore, Commit, Frozen, PAYLOAD_BYTES, StoreError};
 
-/// Messages that may lead to nothing before the room's cursor is moved for them.
+/// Messages in a row that lead to nothing, before the room's cursor is moved past them.
 const UNTOLD: u32 = 64;
 
-/// How long a state that can't be written down isn't tried again.
+/// Delay before a state that can't be serialized is tried again.
 const TRY_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// No mail.
     Idle,
     Done,
-    /// A newer incarnation has taken over: this one must go.
+    /// A newer incarnation has taken over: this one must end.
     Fenced,
-    /// The store takes nothing more at present, or ever; the message is back at the head.
+    /// The store accepts nothing now, or never again; the message is back at the head.
     Full,
-    /// What was decided can't be stored: the message is treated like one that panics.
+    /// The decision can't be stored. The message is treated like one that panics.
     Refused(String),
 }
 
-/// A root as it is snapshotted.
+/// A root in a snapshot.
 #[derive(Serialize, Deserialize)]
 struct Root<R> {
     state: R,
 }
 
-/// What a room was given and what became of it, for the recorder. There is none of what led to nothing: a room is handed
-/// to its handlers by shared reference, so such an input leaves no trace in it.
+/// An input of a room with its result, for the recorder. Inputs that led to nothing have no record: handlers get the
+/// room by shared reference, so such an input leaves no trace in it.
 #[derive(Clone, Debug)]
 pub struct InputRecord {
     pub region: RegionName,
-    /// What the incarnation that dealt with it writes under; one that failed and is rebuilt on its thread keeps it.
+    /// The epoch of the incarnation that handled it. A failed incarnation that is rebuilt on the same thread keeps
+    /// its epoch.
     pub epoch: Epoch,
-    /// How often the room had been rebuilt in this process, with this incarnation.
+    /// How often the room had been built in this process, including this incarnation.
     pub incarnation: u32,
     /// None for a tick.
     pub message: Option<Arc<Envelope>>,
     pub taken_at: Timestamp,
-    /// The commit that it led to; the newest before it when it led to none.
+    /// The commit that it led to; the newest earlier one when it led to none.
     pub lsn: Lsn,
     /// The room's state hash after it.
     pub state_hash: u64,
-    /// Hash over what it emitted, ids and times included.
+    /// Hash over the emitted signals, including ids and times.
     pub decision_hash: u64,
-    /// The room's own records that it rested on.
+    /// The room's own records that the decision used.
     pub found: Vec<Record>,
     /// Hashes of the keys that it wrote.
     pub wrote: Vec<u64>,
 }
 
-/// What came of an input when it was recorded, for who makes it true again.
+/// The result of an input when it was recorded, for repeating it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
     pub decision_hash: u64,
     pub state_hash: u64,
 }
 
-/// A key of a room's records in [`InputRecord::wrote`].
+/// The hash of a record's key in [`InputRecord::wrote`].
 pub fn key_hash(key: &[u8]) -> u64 {
     StableHash::default().add(key).get()
 }
 
-/// Listens to everything that is accepted.
+/// Listens to every accepted input.
 pub trait Tap: Send + Sync {
     fn input(&self, input: InputRecord);
     fn emitted(&self, lsn: Lsn, envelope: &Arc<Envelope>);
 }
 
-/// A region and what it sits on.
+/// A region with its shell.
 pub struct Seat<R: Region> {
     post: Arc<Post<R>>,
     epoch: Epoch,
@@ -102,13 +103,13 @@ pub struct Seat<R: Region> {
     region: R,
     hash: u64,
     snapshot_due: bool,
-    /// Mail up to here was there when the region was rebuilt; none once all of it is dealt with.
+    /// Mail up to here existed when the region was rebuilt; none once all of it is dealt with.
     backlog: Option<Lsn>,
     /// Messages since the last commit that led to nothing.
     untold: u32,
-    /// The region's next deadline, which changes with its state only.
+    /// The region's next deadline, which changes only with its state.
     due: Option<Timestamp>,
-    /// Its state can't be written down, and isn't tried before.
+    /// The time before which a state that can't be serialized is not tried again.
     not_before: Timestamp,
 }
 
@@ -121,7 +122,7 @@ impl<R: Region> Seat<R> {
         let state_hash = recovered.state_hash;
         let mut state = rebuilt::<R>(&frame.agent, recovered.root.as_deref(), &recovered.events)?;
         state.wake(&RecordView::new(&frame.store, R::NAME), &post.settings);
-        // The hash is over records too, which the events don't hold: it goes on from the last commit.
+        // The hash also covers records, which the events don't contain. So it continues from the last commit.
         let hash = match state_hash {
             0 => StableHash::default().get(),
             hash => hash,
@@ -143,7 +144,7 @@ impl<R: Region> Seat<R> {
         })
     }
 
-    /// For replays: makes records be there that the room found when it was recorded and that nothing has written here.
+    /// For replays: writes records that the room found when it was recorded and that this run hasn't written.
     pub fn lay_out(&self, records: &[Record]) -> Step {
         let store = &self.post.frame.store;
         let is_missing = |key: &[u8]| matches!(store.record(R::NAME, key), Ok(None));
@@ -168,12 +169,12 @@ impl<R: Region> Seat<R> {
         self.due
     }
 
-    /// Deals with the next message. May panic in the region: the caller has the fence.
+    /// Deals with the next message. The region may panic: the caller must fence it.
     pub fn step(&mut self) -> Step {
         self.step_with(Inbox::take)
     }
 
-    /// As [`Seat::step`], but what is on the control lane stays there.
+    /// As [`Seat::step`], but leaves the control lane alone.
     pub fn step_data(&mut self) -> Step {
         self.step_with(Inbox::take_data)
     }
@@ -195,15 +196,15 @@ impl<R: Region> Seat<R> {
         step
     }
 
-    /// Lets the region act on a deadline that has passed. May panic in the region.
+    /// Lets the region act on a deadline that has passed. The region may panic.
     ///
-    /// After a start the mail of the time before comes first: what a deadline waits for in vain may lie in it.
+    /// After a start the mail of the earlier run comes first: the message that the deadline waits for may be in it.
     pub fn tick(&mut self) -> Step {
         let post = Arc::clone(&self.post);
         if post.heart.epoch() != self.epoch {
             return Step::Fenced;
         }
-        // The clock isn't asked in vain: this stands before each message.
+        // This runs before each message, so the clock is only read if a deadline exists.
         let Some(due) = self.due else { return Step::Idle };
         let now = post.frame.clock.now();
         if due > now || self.is_behind() {
@@ -219,9 +220,9 @@ impl<R: Region> Seat<R> {
         self.backlog.is_some()
     }
 
-    /// Deals with a recorded input, or with a recorded tick when there is no message, as it was taken at `now`; LSN 0 for
-    /// a message that isn't in this journal. Where it is known what came of it, anything else is refused. Mail and clock
-    /// are left alone. May panic in the region.
+    /// Handles a recorded input as it was at `now`; no message means a recorded tick, and LSN 0 a message that isn't
+    /// in this journal. If the recorded result is known, any other result is refused. Mail and clock are not touched.
+    /// The region may panic.
     pub fn feed(&mut self, message: Option<(Lsn, Arc<Envelope>)>, now: Timestamp, recorded: Option<Recorded>) -> Step {
         let post = Arc::clone(&self.post);
         let decided = self.decide(&post, message.as_ref().map(|(_, envelope)| &**envelope), now);
@@ -249,7 +250,7 @@ impl<R: Region> Seat<R> {
         pulse.into_decided()
     }
 
-    /// Buries the message that is leased: it failed twice.
+    /// Makes the leased message a dead letter, because it failed twice.
     pub fn bury(post: &Post<R>, epoch: Epoch, lane: Lane, delivery: &Delivery, why: &str) -> Step {
         let step = dead_letter::bury(&post.frame, &post.inbox, R::NAME, epoch, (lane, delivery), why);
         if step == Step::Done {
@@ -279,9 +280,9 @@ impl<R: Region> Seat<R> {
     ) -> Step {
         let consumed = input.and_then(|(lane, delivery)| consumed(lane, delivery));
         let is_empty = decided.is_empty();
-        // What led to nothing leaves no trace: after a crash it is decided again, by the same state, unless the room has
-        // committed something later, which passes it. On the control lane that would not be so, and now and then the
-        // room says how far it is, so that little is decided again where a neighbour keeps the journal.
+        // An input that led to nothing leaves no trace. After a crash it is decided again from the same state, unless
+        // a later commit of the room has passed it. That doesn't hold on the control lane. Also, the cursor is moved
+        // now and then, so that little is decided again when a neighbour keeps the journal long.
         let says_so = consumed.is_some_and(|(lane, _)| lane == Lane::Control || self.untold >= UNTOLD);
         if is_empty && !says_so && recorded.is_none() {
             self.untold += 1;
@@ -291,7 +292,7 @@ impl<R: Region> Seat<R> {
         self.untold = 0;
         let events: Vec<Vec<u8>> = match decided.events.iter().map(written).collect() {
             Ok(events) => events,
-            Err(error) => return Step::Refused(format!("what it decided can't be written down: {error}")),
+            Err(error) => return Step::Refused(format!("its decision can't be serialized: {error}")),
         };
         debug_assert!(
             events.iter().all(|event| serde_json::from_slice::<R::Event>(event).is_ok()),
@@ -331,20 +332,18 @@ impl<R: Region> Seat<R> {
                 }
                 Step::Done
             }
-            // The state holds what was not accepted: this value is spent either way.
+            // The state contains a change that was not accepted, so this value must be discarded.
             Err(step) => step,
         }
     }
 
-    /// None when it can't be written: then it stays with the root before and the events since. One that is too large for the
-    /// store is made smaller first: refused, it would end the room for good.
+    /// None when it can't be serialized: then the previous root and the events since remain. A root too large for the
+    /// store is made smaller first, because refusing it would end the room for good.
     fn snapshot(&mut self, now: Timestamp) -> Option<Vec<u8>> {
         self.post.heart.writes_state();
         let write = |region: &R| {
             let written = serde_json::to_vec(&Root { state: region });
-            written
-                .inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be written down"))
-                .ok()
+            written.inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be serialized")).ok()
         };
         let root = write(&self.region)?;
         if root.len() <= PAYLOAD_BYTES {
@@ -355,13 +354,13 @@ impl<R: Region> Seat<R> {
         self.due = self.region.next_deadline(&self.post.settings);
         match (told, &root) {
             (Some(Shed { before, after, entries }), Some(_)) => self.post.supervision.tell(&format!(
-                "{} held {before} bytes, more than a room may; it let go {entries} entries and holds {after} now",
+                "{} held {before} bytes, more than a room may; it removed {entries} entries and now holds {after}",
                 R::NAME
             )),
             _ => {
                 self.not_before = now + TRY_AGAIN;
                 self.post.supervision.tell(&format!(
-                    "{} holds more than a room may and can't let go of it; it goes on by its journal, which grows",
+                    "{} holds more bytes than a room may and can't remove any; it goes on, but its journal grows",
                     R::NAME
                 ));
             }
@@ -370,20 +369,20 @@ impl<R: Region> Seat<R> {
     }
 }
 
-/// An event as it is journalled, in no more memory than it needs: it stays there until the next root.
+/// An event as it is journalled, in an allocation of exactly its size: it stays in memory until the next root.
 fn written(event: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut result = Ok(());
     let bytes = scratch::through(|out| result = serde_json::to_writer(out, event), <[u8]>::to_vec);
     result.map(|()| bytes)
 }
 
-/// A region's state as the store has it, for who looks while it doesn't run. It isn't woken.
+/// A region's state as the store has it, for reading while the region doesn't run. It isn't woken.
 pub fn state_of<R: Region>(agent: &AgentId, store: &AgentStore) -> Result<R, StoreError> {
     let recovered = store.recover(R::NAME)?;
     rebuilt(agent, recovered.root.as_deref(), &recovered.events)
 }
 
-/// Snapshot, then the events after it.
+/// Applies the snapshot, then the events after it.
 fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) -> Result<R, StoreError> {
     let bad = |what: &str, error: serde_json::Error| StoreError::Damaged {
         agent: agent.to_string(),
@@ -404,7 +403,7 @@ fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) 
     Ok(state)
 }
 
-/// The records that a region reads when it is rebuilt as it was.
+/// The records that a region reads when it is rebuilt.
 ///
 /// # Errors
 /// Its state or a record can't be read.

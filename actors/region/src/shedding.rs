@@ -1,39 +1,40 @@
-//! What becomes of a root that is too large for the store: the least useful of it goes, so that the room goes on.
+//! Shrinks a root that is too large for the store, so that the room can go on.
 //!
-//! A room that has a way of its own says what that is ([`Region::shed`]). Of another, and where that isn't enough, the
-//! largest entries of its maps and lists go first, then the front half of the longest of them: the oldest, where they are
-//! in the order of time. Each step is tried: what is left must still be read as this room's state.
+//! A room may choose itself what to remove ([`Region::shed`]). For other rooms, or if that isn't enough, the largest
+//! entries of its maps and lists are removed first. Then the front half of the longest one is removed: the oldest
+//! entries, if they are in the order of time. Each step is tested: the rest must still deserialize as this room's
+//! state.
 
 use maxim_bus::bounds::ROOT;
 use serde_json::Value as Json;
 
 use super::Region;
 
-/// What is left at most, as a share of the bound: a root must not be too large again after the next message.
+/// The root shrinks to the bound divided by this, so that the next message doesn't make it too large again.
 const LEFT: usize = 2;
-/// An entry of more bytes than this is one that no door lets in now.
+/// Entries larger than this many bytes are removed first. No door admits such an entry now.
 const LARGE: usize = 64 << 10;
-/// A map or list of fewer entries is left alone.
+/// Maps and lists with fewer entries are left alone.
 const SEVERAL: usize = 8;
-/// Steps at most; each takes a good part of what is left.
+/// Steps at most; each removes a large part of the rest.
 const STEPS: usize = 64;
 
-/// What a room let go.
+/// What a room removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shed {
     /// Bytes of the root before and after.
     pub before: usize,
     pub after: usize,
-    /// Entries that went.
+    /// Entries removed.
     pub entries: usize,
 }
 
-/// The size of a state as the store would hold it.
+/// The size of a state as the store would hold it, in bytes.
 fn size<R: Region>(state: &R) -> usize {
     serde_json::to_vec(state).map_or(0, |bytes| bytes.len())
 }
 
-/// Makes a state of so many bytes small enough for the store; nothing where that can't be done.
+/// Makes a state of this many bytes small enough for the store; none if that is impossible.
 pub(super) fn shed<R: Region>(state: &mut R, before: usize) -> Option<Shed> {
     let most = ROOT.limit / LEFT;
     let mut entries = state.shed(most);
@@ -45,7 +46,7 @@ pub(super) fn shed<R: Region>(state: &mut R, before: usize) -> Option<Shed> {
     Some(Shed { before, after, entries })
 }
 
-/// Where an entry lies: the members and places that lead there.
+/// The path of an entry: the members and positions that lead to it.
 type Path = Vec<Step>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ fn shed_json<R: Region>(state: &mut R, most: usize) -> Option<usize> {
         if bytes <= most {
             break;
         }
-        // All that are too large at once; else the front half of what takes most.
+        // All entries that are too large at once; otherwise the front half of the largest map or list.
         let mut tried = root.clone();
         let large = take_large(&mut tried);
         let (taken, of) = match large {
@@ -79,7 +80,7 @@ fn shed_json<R: Region>(state: &mut R, most: usize) -> Option<usize> {
                 gone += taken;
             }
             (_, Some(path)) => refused.push(path),
-            // What is large is a part without which the state is none: it is halved where it can be.
+            // The large part is required for a valid state. Halve it if possible.
             (_, None) => {
                 let path = heaviest(&root, &refused)?;
                 let mut halved = root.clone();
@@ -97,7 +98,7 @@ fn shed_json<R: Region>(state: &mut R, most: usize) -> Option<usize> {
     Some(gone)
 }
 
-/// Takes out the entries that alone are too large, deepest first, and cuts texts that are; how many.
+/// Removes entries that alone are too large, deepest first, and shortens such texts; returns how many.
 fn take_large(value: &mut Json) -> usize {
     match value {
         Json::Object(members) => {
@@ -107,7 +108,7 @@ fn take_large(value: &mut Json) -> usize {
             inner + before - members.len()
         }
         Json::Array(items) => {
-            // An item goes whole, before it could be cut.
+            // A list item is removed whole, before it could be shortened.
             let before = items.len();
             items.retain(|item| item.as_str().is_none_or(|text| text.len() <= LARGE));
             before - items.len() + items.iter_mut().map(take_large).sum::<usize>()
@@ -120,7 +121,8 @@ fn take_large(value: &mut Json) -> usize {
     }
 }
 
-/// The map or list of several entries that takes most and whose parts don't, so that halving it takes a good part.
+/// The largest map or list with several entries whose own parts are not as large, so that halving it removes a good
+/// part.
 fn heaviest(root: &Json, refused: &[Path]) -> Option<Path> {
     let (mut best, mut path) = (None, Vec::new());
     seek(root, &mut path, refused, &mut best);
@@ -149,7 +151,7 @@ fn seek(value: &Json, path: &mut Path, refused: &[Path], best: &mut Option<(usiz
     let all: usize = 2 + parts.iter().sum::<usize>();
     let largest = parts.iter().max().copied().unwrap_or(0);
     let halving = all - largest;
-    // Fewer are the members of a record, which isn't one without them.
+    // Fewer entries are probably the members of a record, which must stay complete.
     if parts.len() >= SEVERAL
         && !path.is_empty()
         && best.as_ref().is_none_or(|(known, _)| halving > *known)
@@ -192,7 +194,7 @@ mod tests {
     use crate::wiring;
     use crate::{Hears, Pulse};
 
-    /// A room that keeps whatever it hears, as none should.
+    /// A room that stores everything it hears, which no real room should.
     #[derive(Default, Serialize, Deserialize)]
     struct Hoard {
         named: BTreeMap<String, u64>,

@@ -1,4 +1,4 @@
-//! What something was learned from, in a room that keeps it only for as long as it rests on something.
+//! The evidence of learned knowledge, for rooms that keep knowledge only while evidence is left.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,14 +6,14 @@ use maxim_bus::hash::StableHash;
 use maxim_bus::signals::concepts::RecordsRemoved;
 use serde::{Deserialize, Serialize};
 
-/// Episodes that something was learned from.
+/// Episodes that taught something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sources {
-    /// By id, the newest last.
+    /// Ids, the newest last.
     #[serde(default)]
     pub episodes: VecDeque<String>,
-    /// It rests on others too: older ones than are named, or some that sleep let go. Of what was learned before they were
-    /// noted nobody knows, so it has some.
+    /// Other episodes support it too: older ones that are not named, or ones that sleep removed. Records from before
+    /// sources were noted always have this set.
     #[serde(default = "unnoted")]
     others: bool,
 }
@@ -27,12 +27,12 @@ impl Sources {
         Self { episodes, others }
     }
 
-    /// Of what came from elsewhere, or before sources were noted.
+    /// For knowledge that was imported, or learned before sources were noted.
     pub fn unknown() -> Self {
         Self::new(VecDeque::new(), true)
     }
 
-    /// It was learned from this episode too, or, without an id, from one that nobody knows; the newest `most` are named.
+    /// Adds an episode as evidence; without an id, an unknown one. The newest `most` are named.
     pub fn note(&mut self, episode: &str, most: usize) {
         if episode.is_empty() {
             self.others = true;
@@ -52,7 +52,7 @@ impl Sources {
         self.episodes.iter().any(|episode| removed.ids.contains(episode))
     }
 
-    /// Takes out what is gone; true when a person had the last of it forgotten.
+    /// Removes episodes; true when a person had the last evidence forgotten.
     pub fn let_go(&mut self, removed: &RecordsRemoved) -> bool {
         let before = self.episodes.len();
         self.episodes.retain(|episode| !removed.ids.contains(episode));
@@ -65,36 +65,36 @@ impl Sources {
         self.others
     }
 
-    /// Nothing is left that it rests on.
+    /// No evidence is left.
     pub fn is_spent(&self) -> bool {
         self.episodes.is_empty() && !self.others
     }
 }
 
-/// Episodes that are named; of what was met in more of them nobody knows any more which they all were.
+/// Maximum number of named episodes. Beyond that, the full list is no longer known.
 const FEW: usize = 4;
-/// Stands for one that a person had forgotten.
+/// Stands for an episode that a person had forgotten.
 const FORGOTTEN: u64 = 0;
 
-/// The episodes of all times that something was met, while they are few: for words and values, of which there are many.
-/// By hashes, since nothing is asked of them but whether one is gone; in no order of their own, so that the same times
-/// give the same.
+/// The episodes of all observations of something, while they are few: for words and values, of which there are many.
+/// They are stored as hashes, because the only question is whether one is gone. They have no order, so the same
+/// observations give the same value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FewSources(Vec<u64>);
 
-/// How an episode is named there: never 0, and small enough for every program that reads JSON.
+/// The hash that names an episode: never 0, and small enough for every program that reads JSON.
 pub fn source_hash(episode: &str) -> u64 {
     (StableHash::default().add_long(episode.as_bytes()).get() >> 11) | 1
 }
 
-/// How the episodes of a removal are named.
+/// The hashes of the episodes in a removal.
 pub fn source_hashes(removed: &RecordsRemoved) -> BTreeSet<u64> {
     removed.ids.iter().map(|id| source_hash(id)).collect()
 }
 
 impl FewSources {
-    /// It was met once more, in this episode; `before`: how many times it had been.
+    /// Adds an observation in this episode; `before` is the number of earlier observations.
     pub fn note(&mut self, episode: &str, before: u32) {
         if self.0.len() != before as usize || self.0.len() >= FEW || episode.is_empty() {
             self.0.clear();
@@ -112,7 +112,7 @@ impl FewSources {
         self.0.iter().any(|source| gone.contains(source))
     }
 
-    /// A person had these forgotten; true when it was met in nothing else.
+    /// A person had these episodes forgotten; true when it was observed in no other.
     pub fn forget(&mut self, gone: &BTreeSet<u64>) -> bool {
         if !self.names(gone) {
             return false;

@@ -1,4 +1,4 @@
-//! Rooms without threads: stepped one after the other by whoever drives a simulation.
+//! Rooms without threads: the driver of a simulation steps them one after the other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::actor::panic_text;
 use super::{Effector, EffectorPost, Post, Record, Recorded, Region, Seat, Step};
 use maxim_store::StoreError;
 
-/// A room that moves when it is told to, on whatever thread that is.
+/// A room that moves only when told to, on any thread.
 pub trait Stepper: Send {
     fn name(&self) -> RegionName;
 
-    /// What an effector performs on; without it, it does nothing. Many agents may share one.
+    /// The runtime for an effector; without it, the effector does nothing. Many agents may share one.
     fn perform_on(&mut self, _runtime: &Arc<Runtime>) {}
 
     /// A new incarnation.
@@ -24,24 +24,24 @@ pub trait Stepper: Send {
     /// Its state can't be read.
     fn start(&mut self) -> Result<(), StoreError>;
 
-    /// Deals with the next message or deadline. False when there is none.
+    /// Handles the next message or deadline. False when there is none.
     fn step(&mut self) -> bool;
 
     fn next_deadline(&self) -> Option<Timestamp> {
         None
     }
 
-    /// None for what has no state.
+    /// None for a room without state.
     fn state_hash(&self) -> Option<u64> {
         None
     }
 
-    /// For replays: deals with a recorded input as it was taken at `now`; no message is a tick, LSN 0 a message that isn't
-    /// in this journal. The frame's tap hears what came of it, unless it came to nothing.
+    /// For replays: handles a recorded input as it was at `now`. No message means a tick; LSN 0 means a message that
+    /// isn't in this journal. The frame's tap hears the result, unless there is none.
     ///
     /// # Errors
-    /// The room failed on it, with its own words; it led to something else than was `recorded`, and so to nothing; or it
-    /// is no room that decides.
+    /// The room failed on it, with its own words; the result differs from `recorded`, so nothing was done; or the
+    /// room doesn't decide.
     fn feed(
         &mut self,
         _message: Option<(Lsn, Arc<Envelope>)>,
@@ -51,16 +51,16 @@ pub trait Stepper: Send {
         Err(format!("{} has no decisions to replay", self.name()))
     }
 
-    /// For replays: the room's own records that the next recorded input rested on, as far as nothing here wrote them.
+    /// For replays: the room's own records that the next recorded input used and that this run hasn't written.
     ///
     /// # Errors
-    /// They are not taken.
+    /// The records are refused.
     fn lay_out(&mut self, _records: &[Record]) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Steps a region, with the same fence, retry and dead letters as its actor has.
+/// Steps a region, with the same fence, retry and dead letters as its actor.
 pub struct RegionStepper<R: Region> {
     post: Arc<Post<R>>,
     epoch: Epoch,
@@ -84,7 +84,7 @@ impl<R: Region> RegionStepper<R> {
         self.reload();
     }
 
-    /// The value is spent: it may hold what the store doesn't.
+    /// The value must be discarded: it may contain changes that the store doesn't have.
     fn reload(&mut self) {
         let post = &self.post;
         let loaded = catch_unwind(AssertUnwindSafe(|| Seat::load(Arc::clone(post), self.epoch)));
@@ -154,25 +154,25 @@ impl<R: Region> Stepper for RegionStepper<R> {
         now: Timestamp,
         recorded: Option<Recorded>,
     ) -> Result<(), String> {
-        let Some(seat) = &mut self.seat else { return Err("it is not seated".into()) };
+        let Some(seat) = &mut self.seat else { return Err("the room is not running".into()) };
         match catch_unwind(AssertUnwindSafe(|| seat.feed(message, now, recorded))) {
             Ok(Step::Done) => Ok(()),
             Ok(Step::Refused(why)) => Err(why),
-            Ok(step) => Err(format!("its commit was not taken: {step:?}")),
+            Ok(step) => Err(format!("its commit was not accepted: {step:?}")),
             Err(panic) => Err(format!("it panicked: {}", panic_text(&*panic))),
         }
     }
 
     fn lay_out(&mut self, records: &[Record]) -> Result<(), String> {
-        let Some(seat) = &self.seat else { return Err("it is not seated".into()) };
+        let Some(seat) = &self.seat else { return Err("the room is not running".into()) };
         match seat.lay_out(records) {
             Step::Done => Ok(()),
-            step => Err(format!("its records were not taken: {step:?}")),
+            step => Err(format!("its records were not accepted: {step:?}")),
         }
     }
 }
 
-/// Steps an effector: each operation to its end before the next.
+/// Steps an effector: each operation runs to its end before the next.
 pub struct EffectorStepper<E: Effector> {
     post: Arc<EffectorPost<E>>,
     epoch: Epoch,
@@ -219,7 +219,7 @@ mod tests {
     use crate::wiring;
     use crate::{Hears, Pulse, RecordView, WardState};
 
-    /// Takes one thing in, and can't be woken any more.
+    /// Accepts one message, and can't be woken after that.
     #[derive(Clone, Debug, Default, Serialize, Deserialize)]
     struct Brittle(u32);
 
@@ -252,7 +252,7 @@ mod tests {
         let mut rig: Rig<Brittle> = Rig::new((), |_, _| ());
         rig.send(EnergyChanged { level: 1.0, scarcest: String::new() });
         let mut stepper = RegionStepper::new(Arc::clone(rig.post()));
-        // Only what it woke from was whole.
+        // Only the state that it woke from was intact.
         assert!(catch_unwind(AssertUnwindSafe(|| stepper.start())).is_err());
         stepper.fail("a test");
         assert!(!stepper.step() && stepper.next_deadline().is_none());

@@ -1,4 +1,4 @@
-//! Restart budgets, OTP strategies, arbiters, and what happens when a budget is spent.
+//! Restart budgets, OTP strategies, arbiters, and what happens when a budget is used up.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::heart::Busy;
 use super::{Heart, Order, WardState};
 
-/// Numbers of supervision, as in Erlang/OTP's supervisor flags.
+/// Settings of supervision, like Erlang/OTP's supervisor flags.
 #[derive(Clone, Debug)]
 pub struct SupervisionSettings {
     /// Restarts of one room within `window` before it escalates. Default 5.
@@ -25,16 +25,17 @@ pub struct SupervisionSettings {
     pub window: Duration,
     /// Delay of the second restart within the window; doubles with each further one. Default 20 ms.
     pub back_off: Duration,
-    /// A room whose budget is spent is tried again after this. Default 30 s.
+    /// A room whose budget is used up is tried again after this. Default 30 s.
     pub hold: Duration,
-    /// Escalations of the rooms of one group, a stage, within `group_window` before the group escalates. Restarts don't
+    /// Escalations of rooms in one group (a stage) within `group_window` before the group escalates. Restarts don't
     /// count. Default 3.
     pub escalations: usize,
     /// Default 5 min.
     pub group_window: Duration,
-    /// A room that spent its group's budget is tried again after this. Default 5 min.
+    /// A room that used up its group's budget is tried again after this. Default 5 min.
     pub group_hold: Duration,
-    /// Incarnations that hang at once before the process gives up and lets its init system start it anew. Default 8.
+    /// Incarnations that hang at the same time before the process ends, so that its init system restarts it. Default
+    /// 8.
     pub zombies: usize,
 }
 
@@ -57,13 +58,13 @@ impl Default for SupervisionSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     OneForOne,
-    /// Those that hear what it decides: the rooms after it in the anatomy.
+    /// The rooms after it in the anatomy, which hear what it decides.
     RestForOne,
     OneForAll,
 }
 
-/// The strategy of a stage. Rooms of memory and learning stand for themselves; a gate rebuilt in part would judge by
-/// half a state, so it is rebuilt whole.
+/// The strategy of a stage. Rooms of memory and learning are independent. A gate is rebuilt whole, because a partly
+/// rebuilt gate would judge by half a state.
 pub fn strategy(stage: Stage) -> Strategy {
     match stage {
         Stage::Gate => Strategy::OneForAll,
@@ -72,14 +73,14 @@ pub fn strategy(stage: Stage) -> Strategy {
     }
 }
 
-/// What becomes of a room that failed.
+/// What happens to a room that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restart {
     After(Duration),
-    /// Its budget is spent: tried again after `retry`, or when a person resumes.
+    /// Its budget is used up: tried again after `retry`, or when a person resumes.
     Hold {
         retry: Duration,
-        /// So is that of its group.
+        /// Its group's budget is used up too.
         with_group: bool,
     },
 }
@@ -89,7 +90,8 @@ pub enum Restart {
 struct Spending(VecDeque<u64>);
 
 impl Spending {
-    /// Counts one more; its number within the window, or none when the budget is spent, which begins anew then.
+    /// Counts one event. Returns its number within the window, or none when the budget is used up; then counting
+    /// starts again.
     fn count(&mut self, now: u64, window: Duration, budget: usize) -> Option<usize> {
         let window = u64::try_from(window.as_micros()).unwrap_or(u64::MAX);
         self.0.retain(|at| now.saturating_sub(*at) < window);
@@ -103,35 +105,35 @@ impl Spending {
     }
 }
 
-/// Where a room's thread is.
+/// Where a room's thread runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// A thread of its own: it may be slow, or safety hangs on it.
+    /// A thread of its own, because it may be slow or is safety-relevant.
     Own,
     /// One of the shared threads.
     Pool,
 }
 
-/// Something supervised.
+/// A supervised room.
 pub trait Ward: Send + Sync {
     fn heart(&self) -> &Arc<Heart>;
     fn stage(&self) -> Stage;
-    /// Starts a new incarnation there; the former one is fenced off.
+    /// Starts a new incarnation on this arbiter; the former one is fenced off.
     fn start_on(&self, arbiter: &ArbiterHandle);
 }
 
-/// Tells whoever looks on, in a fence: a log or a terminal that fails must end no room and no watchdog.
+/// Runs a notification in a fence: a failing log or terminal must not end a room or the watchdog.
 pub(super) fn fenced(tell: impl FnOnce()) {
-    // That telling failed can be told to nobody.
+    // A failed notification can't be reported anywhere.
     let _ = catch_unwind(AssertUnwindSafe(tell));
 }
 
-/// A notice for a person: something in the brain is not as it should be.
+/// A notice for a person about a problem in the brain.
 pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
 /// A notice for the other rooms.
 pub type RegionNotice = Box<dyn Fn(RegionChanged) + Send + Sync>;
 
-/// The supervisor of an agent's rooms. Plain data behind locks, so that the watchdog can use it from its own thread.
+/// The supervisor of an agent's rooms. Plain data behind locks, so the watchdog can use it from its own thread.
 pub struct Supervision {
     settings: SupervisionSettings,
     latch: StopLatch,
@@ -143,7 +145,7 @@ pub struct Supervision {
     wards: Mutex<Vec<Seated>>,
     arbiters: Mutex<Vec<Arbiter>>,
     zombies: Arc<AtomicUsize>,
-    /// The agent ends: no thread is replaced any more.
+    /// The agent is ending: threads are no longer replaced.
     ending: AtomicBool,
     notices: Mutex<Vec<Notice>>,
     region_notice: Mutex<Option<RegionNotice>>,
@@ -176,12 +178,12 @@ impl Supervision {
         })
     }
 
-    /// Where notices for a person go, beside where they went before.
+    /// Adds a receiver of notices for a person.
     pub fn on_notice(&self, notice: impl Fn(&str) + Send + Sync + 'static) {
         self.notices.lock().push(Box::new(notice));
     }
 
-    /// Where notices for the other rooms go; to be set before the rooms start.
+    /// Adds a receiver of notices for the other rooms. Set it before the rooms start.
     pub fn on_change(&self, notice: impl Fn(RegionChanged) + Send + Sync + 'static) {
         *self.region_notice.lock() = Some(Box::new(notice));
     }
@@ -194,7 +196,7 @@ impl Supervision {
         });
     }
 
-    /// Tells a person, and the log, what a room did on its own.
+    /// Tells a person, and the log, what a room did by itself.
     pub(super) fn tell(&self, text: &str) {
         fenced(|| tracing::warn!("{text}"));
         self.tell_person(text);
@@ -206,7 +208,7 @@ impl Supervision {
         }
     }
 
-    /// A room has loaded its state and takes mail.
+    /// A room has loaded its state and reads mail.
     pub(super) fn came_up(&self, heart: &Heart) {
         let is_news = matches!(heart.state(), WardState::Off | WardState::Held);
         heart.set_state(WardState::Running);
@@ -215,8 +217,8 @@ impl Supervision {
         }
     }
 
-    /// Starts the rooms: those of [`Placement::Own`] on arbiters of their own, the rest on `pool` shared ones.
-    /// Must be called where an actix `System` is current.
+    /// Starts the rooms: those of [`Placement::Own`] on arbiters of their own, the rest on `pool` shared ones. Must
+    /// be called where an actix `System` is current.
     pub fn start(&self, wards: Vec<(Arc<dyn Ward>, Placement)>, pool: usize) {
         let pool = pool.max(1);
         let mut arbiters = self.arbiters.lock();
@@ -249,7 +251,7 @@ impl Supervision {
         self.hearts().iter().all(|heart| heart.state() == WardState::Running)
     }
 
-    /// Each room has loaded its state, or was given up for now: one that can't be rebuilt keeps nobody from the rest.
+    /// Each room has loaded its state or is held. A room that can't be rebuilt doesn't delay the others.
     pub fn has_begun(&self) -> bool {
         self.hearts().iter().all(|heart| matches!(heart.state(), WardState::Running | WardState::Held))
     }
@@ -258,17 +260,18 @@ impl Supervision {
         self.escalations.load(Ordering::SeqCst)
     }
 
-    /// Why motion is held, where a room that was given up is the cause; until a person resumes.
+    /// Why motion is held, if a held room is the cause; until a person resumes.
     pub fn why_held(&self) -> Option<String> {
         self.why_held.lock().clone()
     }
 
-    /// How often the rooms of one group escalated more often than its budget allows.
+    /// How often groups exceeded their budget of escalations.
     pub fn group_escalations(&self) -> u64 {
         self.group_escalations.load(Ordering::SeqCst)
     }
 
-    /// A room failed, by a panic, an order or a hang: what becomes of it. A spent budget escalates to a safe state.
+    /// A room failed by a panic, an order or a hang. Returns what happens to it. A used-up budget escalates to a safe
+    /// state.
     pub fn failed(&self, heart: &Heart, stage: Stage, why: &str) -> Restart {
         let verdict = self.judge(heart, stage, why);
         match verdict {
@@ -278,14 +281,14 @@ impl Supervision {
             }
             Restart::Hold { retry, with_group } => {
                 heart.pause_for(retry);
-                // Nobody may see a room that is held while the body still moves.
+                // Hold motion first: a room must never be seen as held while the body still moves.
                 self.latch.hold_motion();
                 heart.set_state(WardState::Held);
                 self.escalate(heart, stage, why, with_group);
                 self.tell_rooms(heart.name(), true, why);
             }
         }
-        // Counted last: whoever sees the count sees what came of the failure.
+        // Counted last, so the count shows only failures whose consequences are visible.
         heart.count_restart();
         verdict
     }
@@ -309,7 +312,7 @@ impl Supervision {
         }
     }
 
-    /// Up to a quarter of `delay`, so that rooms that failed together don't come back together.
+    /// Adds up to a quarter of `delay`, so that rooms that failed together don't restart together.
     fn jitter(&self, delay: Duration) -> Duration {
         let word = self.jitter.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         delay.mul_f64((word >> 40) as f64 / (1u64 << 24) as f64 / 4.0)
@@ -344,7 +347,7 @@ impl Supervision {
         }
     }
 
-    /// Those that are rebuilt with a room that escalates.
+    /// The rooms that are rebuilt together with an escalating room.
     fn siblings(&self, heart: &Heart, stage: Stage, strategy: Strategy) -> Vec<Arc<Heart>> {
         let wards = self.wards.lock();
         let group: Vec<&Seated> = wards.iter().filter(|seated| seated.ward.stage() == stage).collect();
@@ -358,7 +361,7 @@ impl Supervision {
         others.filter(|other| other.name() != heart.name()).cloned().collect()
     }
 
-    /// A person resumed: held rooms come back at once, and groups may escalate anew.
+    /// A person resumed: held rooms come back at once, and group budgets start again.
     pub fn release_held(&self) {
         self.groups.lock().clear();
         *self.why_held.lock() = None;
@@ -369,14 +372,14 @@ impl Supervision {
         }
     }
 
-    /// Rooms that are at work, and the places of their threads.
+    /// Rooms that are working, with the positions of their threads.
     pub(super) fn busy(&self) -> Vec<(usize, Arc<dyn Ward>, Busy)> {
         let wards = self.wards.lock();
         let busy = |seated: &Seated| Some((seated.place, Arc::clone(&seated.ward), seated.ward.heart().busy()?));
         wards.iter().filter_map(busy).collect()
     }
 
-    /// Gives the blocked thread up and starts all its rooms on a new one. Must be called where a `System` is current.
+    /// Gives up the blocked thread and starts all its rooms on a new one. Must be called where a `System` is current.
     pub(super) fn rehome(&self, place: usize, culprit: &dyn Ward) {
         if self.ending.load(Ordering::SeqCst) {
             return;
@@ -388,7 +391,9 @@ impl Supervision {
             tracing::error!(region, zombies, "a room blocks its thread beyond its deadline; its thread is given up");
         });
         if zombies >= self.settings.zombies {
-            self.tell_person(&format!("{zombies} threads hang at once; the process ends, its state is on disk"));
+            self.tell_person(&format!(
+                "{zombies} threads hang at the same time; the process ends, its state is on disk"
+            ));
             std::process::exit(70);
         }
         let fresh = Arbiter::new();
@@ -400,7 +405,7 @@ impl Supervision {
             ward.start_on(&fresh.handle());
         }
         let given_up = std::mem::replace(&mut self.arbiters.lock()[place], fresh);
-        // Runs when the thread wakes, whatever it hung in: its actors have a foreign epoch by now and go with it.
+        // Runs when the thread wakes up again. Its actors then have an outdated epoch and end with it.
         let count = Arc::clone(&self.zombies);
         given_up.spawn_fn(move || {
             count.fetch_sub(1, Ordering::SeqCst);
@@ -412,7 +417,7 @@ impl Supervision {
         self.zombies.load(Ordering::SeqCst)
     }
 
-    /// Ends all rooms' threads.
+    /// Ends the threads of all rooms.
     pub fn stop(&self) {
         self.ending.store(true, Ordering::SeqCst);
         for arbiter in self.arbiters.lock().iter() {
@@ -437,13 +442,13 @@ mod tests {
         Supervision::new(settings, StopLatch::in_memory())
     }
 
-    /// A failure beyond the budget of one.
+    /// A failure beyond a budget of one.
     fn spend(supervision: &Supervision, heart: &Heart, stage: Stage) -> Restart {
         assert_eq!(supervision.failed(heart, stage, "a test"), Restart::After(Duration::ZERO));
         supervision.failed(heart, stage, "a test")
     }
 
-    /// A log that panics on each event, as one does that can't be written.
+    /// A log that panics on each event, like one that can't be written.
     struct Broken;
 
     impl tracing::Subscriber for Broken {

@@ -1,4 +1,5 @@
-//! Waiting for other rooms: a question that needs another room's answer first, and several rooms that are asked at once.
+//! Waiting for other rooms: a question that needs another room's answer first, and questions to several rooms at
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +15,13 @@ pub struct Waiting<Q> {
     asker: Name,
     turn: MessageId,
     id: MessageId,
-    /// When it is answered without what it waits for.
+    /// The deadline: then it is answered without the missing part.
     pub due: Timestamp,
     pub question: Q,
 }
 
 impl<Q> Waiting<Q> {
-    /// What is being heard; nothing on a tick.
+    /// The message being heard; none on a tick.
     pub fn heard<R: Region>(pulse: &Pulse<'_, R>, due: Timestamp, question: Q) -> Option<Self> {
         let cause = pulse.cause()?;
         Some(Self { asker: cause.sender.clone(), turn: cause.correlation, id: cause.id, due, question })
@@ -35,7 +36,7 @@ impl<Q> Waiting<Q> {
     }
 }
 
-/// Questions that wait, by the id of what another room was asked for them.
+/// Waiting questions, by the id of the question that was sent to another room for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Questions<Q>(BTreeMap<MessageId, Box<Waiting<Q>>>);
@@ -59,24 +60,24 @@ impl<Q> Questions<Q> {
         self.0.get(&asked).map(Box::as_ref)
     }
 
-    /// When the first of them is answered without what it waits for.
+    /// The earliest deadline.
     pub fn due(&self) -> Option<Timestamp> {
         self.0.values().map(|waiting| waiting.due).min()
     }
 
-    /// Those whose time is over.
+    /// The questions whose deadline has passed.
     pub fn overdue(&self, now: Timestamp) -> Vec<MessageId> {
         self.0.iter().filter(|(_, waiting)| waiting.due <= now).map(|(asked, _)| *asked).collect()
     }
 }
 
-/// Questions to several rooms with one deadline. `Q` says what a question is for; mostly it is the room that was asked.
+/// Questions to several rooms with one deadline. `Q` says what a question is for, usually the room that was asked.
 ///
 /// A gather that an older build stored reads as empty and due at once, so its room goes on with what it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Gather<Q> {
-    /// When the room goes on without the answers that are missing.
+    /// The deadline: then the room goes on without the missing answers.
     pub due: Timestamp,
     /// Questions without an answer, in the order in which they were asked.
     asked: Vec<(MessageId, Q)>,
@@ -93,7 +94,7 @@ impl<Q> Gather<Q> {
         Self { due, asked: Vec::new() }
     }
 
-    /// Asks the room that answers such a question, and waits for its answer under the room's name.
+    /// Sends a query to the room that answers it, and waits for the answer under the room's name.
     pub fn ask<R, S>(&mut self, question: S, pulse: &mut Pulse<'_, R>)
     where
         R: Region + Emits<S>,
@@ -103,7 +104,7 @@ impl<Q> Gather<Q> {
         self.ask_for(S::OF.into(), question, pulse);
     }
 
-    /// The same, under what the answer is for.
+    /// As [`Self::ask`], but waits under `what`.
     pub fn ask_for<R, S>(&mut self, what: Q, question: S, pulse: &mut Pulse<'_, R>) -> MessageId
     where
         R: Region + Emits<S>,
@@ -112,7 +113,7 @@ impl<Q> Gather<Q> {
         self.ask_room(what, S::OF, question, pulse)
     }
 
-    /// Asks one room of several that answer such a question, and waits under what the answer is for.
+    /// Sends a query to one of several rooms that answer it, and waits under `what`.
     pub fn ask_room<R, S>(&mut self, what: Q, room: RegionName, question: S, pulse: &mut Pulse<'_, R>) -> MessageId
     where
         R: Region + Emits<S>,
@@ -123,25 +124,25 @@ impl<Q> Gather<Q> {
         question
     }
 
-    /// The open question of these that the room hears the answer to.
+    /// The open question that the message being heard answers.
     pub fn answered<R: Region>(&self, pulse: &Pulse<'_, R>) -> Option<MessageId> {
         let question = pulse.cause()?.cause?;
         self.asked.iter().any(|(asked, _)| *asked == question).then_some(question)
     }
 
-    /// Closes the open question that the room hears the answer to; what it was for.
+    /// Closes the open question that the message being heard answers; returns what it was for.
     pub fn take<R: Region>(&mut self, pulse: &Pulse<'_, R>) -> Option<Q> {
         let question = pulse.cause()?.cause?;
         let place = self.asked.iter().position(|(asked, _)| *asked == question)?;
         Some(self.asked.remove(place).1)
     }
 
-    /// Notes that a question has its answer.
+    /// Marks a question as answered.
     pub fn close(&mut self, question: MessageId) {
         self.asked.retain(|(asked, _)| *asked != question);
     }
 
-    /// Notes that what was asked for this is answered.
+    /// Marks the question for this purpose as answered.
     pub fn close_for(&mut self, what: &str)
     where
         Q: AsRef<str>,
@@ -149,12 +150,12 @@ impl<Q> Gather<Q> {
         self.asked.retain(|(_, asked)| asked.as_ref() != what);
     }
 
-    /// Whether all have answered.
+    /// Whether every question is answered.
     pub fn is_whole(&self) -> bool {
         self.asked.is_empty()
     }
 
-    /// Whether an answer is missing of a room that isn't held.
+    /// Whether an answer is missing from a room that isn't held.
     pub fn waits(&self, held: &BTreeSet<String>) -> bool
     where
         Q: AsRef<str>,
@@ -162,12 +163,12 @@ impl<Q> Gather<Q> {
         self.missing().any(|room| !held.contains(room.as_ref()))
     }
 
-    /// What is without an answer, in the order in which it was asked for.
+    /// What is still without an answer, in the order of asking.
     pub fn missing(&self) -> impl Iterator<Item = &Q> {
         self.asked.iter().map(|(_, what)| what)
     }
 
-    /// Gives up the answers that are missing.
+    /// Gives up waiting for the missing answers.
     pub fn give_up(&mut self) -> impl Iterator<Item = Q> + use<Q> {
         std::mem::take(&mut self.asked).into_iter().map(|(_, what)| what)
     }

@@ -1,4 +1,4 @@
-//! A thread of its own that sees rooms which block theirs.
+//! A thread of its own that detects rooms that block their threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use maxim_bus::clock::Stopwatch;
 use super::Supervision;
 use super::heart::Busy;
 
-/// How often it looks. A hang is found within the room's deadline and this.
+/// Time between two checks. A hang is found within the room's deadline plus this.
 const PERIOD: Duration = Duration::from_millis(10);
-/// A look that comes so much too late tells that the whole process was kept from running.
+/// A check that comes this much too late shows that the whole process was not running.
 const LATE: Duration = Duration::from_millis(50);
 
-/// Looks until it is dropped.
+/// Checks until it is dropped.
 pub struct Watchdog {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watchdog {
-    /// `system` is the actix system on which replacement threads are made.
+    /// `system` is the actix system on which replacement threads are created.
     pub fn start(supervision: Arc<Supervision>, system: System) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
@@ -60,19 +60,19 @@ impl Drop for Watchdog {
     }
 }
 
-/// Tells a room that hangs from one that is given no processor, on a machine that is overloaded or was stopped: giving up
-/// the thread of the latter helps nobody, and its successor would fare no better.
+/// Tells a hanging room from a room that gets no processor time, on a machine that is overloaded or was stopped.
+/// Giving up the thread of such a room doesn't help: its successor would get no time either.
 #[derive(Default)]
 struct Patience {
-    /// How long the process was kept from running, as far as the watchdog itself saw.
+    /// How long the process was not running, as far as the watchdog saw.
     paused: Duration,
-    /// The part of it that lies between the last look and the one before.
+    /// The part of it since the previous check.
     just_paused: Duration,
-    /// By room: the stamp of what it does, and what had been counted when it was first seen at it.
+    /// By room: the stamp of its current work, and the counts when that work was first seen.
     seen: BTreeMap<RegionName, (u64, Counted)>,
 }
 
-/// Of a thread: how long it was kept waiting for a processor; and of the process.
+/// How long a thread was kept waiting for a processor, and how long the process was not running.
 #[derive(Clone, Copy, Default)]
 struct Counted {
     waited: Duration,
@@ -89,14 +89,16 @@ impl Patience {
         self.seen.retain(|room, (stamp, _)| busy.get(room) == Some(stamp));
     }
 
-    /// True when the room has had its time. `waited` tells how long a thread has been kept waiting since it began.
+    /// True when the room has used up its time. `waited` tells how long a thread has waited for a processor since it
+    /// began.
     fn is_over(&mut self, room: RegionName, busy: &Busy, waited: impl Fn(u32) -> Duration) -> bool {
-        // Most work is done within a look or two, and what takes less than its time needs no excuse.
+        // Most work ends within a check or two, and work within its time limit needs no excuse.
         if busy.lasted < (busy.allowed / 2).min(PERIOD) {
             return false;
         }
         let now = Counted { waited: waited(busy.thread), paused: self.paused };
-        // What is seen for the first time began since the last look, or just before it: a pause since then was its own.
+        // Work seen for the first time began since the previous check or just before it. So a pause since then counts
+        // for it.
         let began = Counted { paused: now.paused.saturating_sub(self.just_paused), ..now };
         let (_, then) = self.seen.entry(room).or_insert((busy.stamp, began));
         let waited = now.waited.saturating_sub(then.waited);
@@ -105,7 +107,7 @@ impl Patience {
     }
 }
 
-/// How long a thread of this process has been kept waiting for a processor; nothing where the kernel doesn't tell.
+/// How long a thread of this process has waited for a processor; zero if the kernel doesn't tell.
 fn kept_waiting(thread: u32) -> Duration {
     let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).unwrap_or_default();
     let nanos = text.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());

@@ -20,14 +20,14 @@ use crate::heart::{LOADING, Order};
 use crate::supervision::Ward;
 use crate::{Heart, WardState};
 
-/// Operations that end in one turn before timers and neighbours run.
+/// Operations finished in one turn before timers and neighbours run.
 const OPERATIONS_A_TURN: usize = 64;
 
 /// One incarnation of an effector.
 pub struct EffectorActor<E: Effector> {
     post: Arc<EffectorPost<E>>,
     epoch: Epoch,
-    /// Empty until it is made, and after a panic.
+    /// None until it is made, and after a panic.
     effector: Option<Arc<E>>,
 }
 
@@ -53,7 +53,7 @@ impl<E: Effector> EffectorActor<E> {
         self.post.heart.epoch() == self.epoch
     }
 
-    /// The value is replaced; operations that run beside the one that panicked go on.
+    /// Replaces the value. Other operations that are running go on.
     fn recover(&mut self, why: &str) {
         self.effector = None;
         self.post.supervision.failed(&self.post.heart, E::STAGE, why);
@@ -89,7 +89,7 @@ impl<E: Effector> EffectorActor<E> {
                 self.recover("chaos: it was told to panic");
                 false
             }
-            // One that is down already comes back by itself, and a held one stays held.
+            // An effector that is down comes back by itself, and a held one stays held.
             Order::Rebuild if self.effector.is_none() => false,
             Order::Rebuild => {
                 self.post.heart.count_restart();
@@ -117,7 +117,7 @@ impl<E: Effector> EffectorActor<E> {
 
 struct EffectorPump {
     running: FuturesUnordered<LocalBoxFuture<'static, (u64, Ended)>>,
-    /// Set while the effector is not to be made yet.
+    /// Set while a restart is delayed.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -154,7 +154,7 @@ impl<E: Effector> ActorFuture<EffectorActor<E>> for EffectorPump {
 }
 
 impl EffectorPump {
-    /// Begins and ends a bounded number of operations. True when nothing is left to do at present.
+    /// Begins and finishes a bounded number of operations. True when nothing more can be done now.
     fn perform<E: Effector>(&mut self, actor: &mut EffectorActor<E>, task: &mut TaskContext<'_>) -> bool {
         let post = Arc::clone(&actor.post);
         for _ in 0..OPERATIONS_A_TURN {
@@ -185,7 +185,7 @@ impl EffectorPump {
         false
     }
 
-    /// Sleeps until an operation moves, mail or an order comes, or the pause before a restart is over.
+    /// Sleeps until an operation progresses, mail or an order comes, or the pause before a restart is over.
     fn park<E: Effector>(&mut self, actor: &EffectorActor<E>, idle: bool, task: &mut TaskContext<'_>) {
         let post = &actor.post;
         let pause = if actor.effector.is_some() { None } else { Some(post.heart.pause_left().unwrap_or_default()) };
@@ -211,12 +211,12 @@ impl<E: Effector> Ward for Arc<EffectorPost<E>> {
 
     fn start_on(&self, arbiter: &ArbiterHandle) {
         let epoch = self.seize();
-        // With its address goes the last reason for the former incarnation's supervisor to revive it.
+        // Dropping its address removes the last reason for the former incarnation's supervisor to revive it.
         *self.address.lock() = None;
         let post = Arc::clone(self);
         arbiter.spawn_fn(move || {
             let mut address = post.address.lock();
-            // The thread may have hung before it came to this, and the effector has a newer incarnation elsewhere.
+            // The thread may have hung before this point, and a newer incarnation may run elsewhere.
             if post.heart.epoch() != epoch {
                 return;
             }

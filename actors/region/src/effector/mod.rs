@@ -1,7 +1,7 @@
 //! The shell of an effector: an actix actor that awaits the outside and never decides.
 //!
-//! An effector remembers nothing. Whoever asked keeps the need in its own state, with a deadline; an operation that
-//! panicked, hung or took too long is reported to it as abandoned, in words.
+//! An effector remembers nothing. The room that asks keeps the request in its own state, with a deadline. An
+//! operation that panicked, hung or took too long is reported to that room as abandoned, with the reason.
 
 mod actor;
 mod post;
@@ -27,28 +27,28 @@ use maxim_store::{AcceptError, Commit, NotDurable};
 pub use actor::EffectorActor;
 pub use post::EffectorPost;
 
-/// A hand or a mouth.
+/// A room that acts on the outside.
 pub trait Effector: Send + Sync + Sized + 'static {
     const NAME: RegionName;
     const STAGE: Stage;
-    /// Operations at once.
+    /// How many operations run at the same time.
     const CONCURRENT: usize = 1;
 
     fn card() -> EffectorCard<Self>;
-    /// How long one operation may take; then it is abandoned.
+    /// Time limit of one operation; then it is abandoned.
     fn deadline(&self) -> Duration;
 }
 
 /// The effector does what `S` asks.
 pub trait Performs<S: Signal>: Effector {
-    /// Whether it is asked for by this one, by its content alone; others aren't even delivered.
+    /// Whether this message is for this effector, judged by its content alone. Others aren't delivered.
     fn heeds(_signal: &S) -> bool {
         true
     }
 
     fn perform(self: Arc<Self>, signal: S, operation: Operation<Self>) -> impl Future<Output = ()> + 'static;
 
-    /// It was not done, or nobody knows whether it was.
+    /// The operation was not done, or it is unknown whether it was.
     fn abandoned(signal: &S, why: &str, operation: &Operation<Self>);
 }
 
@@ -57,7 +57,7 @@ type Abandon<E> = fn(&Envelope, &str, &Operation<E>);
 type HearingWire = fn(&mut BusBuilder, &Arc<Inbox>, Stage, bool);
 type SpeakingWire = fn(&mut BusBuilder, RegionName, Stage);
 
-/// What an effector hears and says.
+/// What an effector hears and emits.
 pub struct EffectorCard<E> {
     performs: BTreeMap<&'static str, (Begin<E>, Abandon<E>)>,
     hearing: Vec<(Wire, HearingWire)>,
@@ -129,7 +129,7 @@ pub struct Hands {
 }
 
 impl Hands {
-    /// Those of all rooms that are supervised, in the order of the anatomy.
+    /// The hearts of all supervised rooms, in the order of the anatomy.
     pub fn hearts(&self) -> Vec<Arc<Heart>> {
         self.supervision.hearts()
     }
@@ -142,12 +142,12 @@ impl Hands {
         self.frame.clock.now()
     }
 
-    /// False once a newer incarnation has taken over: then no effect may begin.
+    /// False once a newer incarnation has taken over. Then no effect may begin.
     pub fn is_current(&self) -> bool {
         self.heart.epoch() == self.epoch
     }
 
-    /// Says something in a turn. Accepted at once, durable later: the number is what to wait for.
+    /// Emits a signal in a turn. It is accepted at once and durable later; wait for the returned number.
     pub fn say<S: Signal>(&self, cause: &Meta, trust: Trust, signal: S) -> Result<Lsn, AcceptError> {
         let id = self.fresh_id(cause.id);
         let meta = Meta {
@@ -195,22 +195,22 @@ impl Hands {
     }
 }
 
-/// One thing to do.
+/// One operation.
 pub struct Operation<E> {
     pub hands: Arc<Hands>,
     pub cause: Meta,
-    /// What must be durable before anything of it shows outside (output commit).
+    /// Everything up to here must be durable before the operation has any effect outside (output commit).
     pub lsn: Lsn,
-    /// The value that performs it; for what was abandoned a fresh one, which reaches the same desks.
+    /// The value that performs it. For an abandoned operation it is a fresh value with the same shared state.
     pub effector: Arc<E>,
 }
 
 impl<E: Effector> Operation<E> {
-    /// Says something in the turn of what asked. An incarnation that was fenced off says nothing more.
+    /// Emits a signal in the turn of the request. A replaced incarnation can't emit any more.
     pub fn say<S: Signal>(&self, signal: S) -> Option<Lsn> {
         self.hands
             .say(&self.cause, self.cause.trust, signal)
-            .inspect_err(|error| tracing::warn!(effector = E::NAME, %error, signal = S::NAME, "what an effector said was refused"))
+            .inspect_err(|error| tracing::warn!(effector = E::NAME, %error, signal = S::NAME, "a signal from an effector was refused"))
             .ok()
     }
 }

@@ -1,4 +1,5 @@
-//! What of an effector outlives its incarnations: its mail, the operations that run, and who is told of those that were left.
+//! The part of an effector that outlives its incarnations: its mail, its running operations, and who is told of
+//! abandoned ones.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,10 +17,10 @@ use crate::actor::panic_text;
 use crate::supervision::fenced;
 use crate::{Frame, Heart, Supervision};
 
-/// Where the numbers begin of what is said of an operation that was abandoned: it may have said something itself.
+/// First number for signals about an abandoned operation. The operation may have used lower numbers itself.
 const ABANDONED: u64 = 1 << 32;
 
-/// An operation that runs, by number.
+/// Running operations, by number.
 type InFlight = Mutex<BTreeMap<u64, (Arc<Envelope>, Lsn)>>;
 
 /// Everything about an effector that outlives its incarnations.
@@ -57,7 +58,7 @@ impl<E: Effector> EffectorPost<E> {
         })
     }
 
-    /// `said` is the number of the first thing that is said with them.
+    /// `said` is the number of the first signal that these hands emit.
     fn hands(&self, epoch: Epoch, said: u64) -> Arc<Hands> {
         Arc::new(Hands {
             frame: self.frame.clone(),
@@ -69,7 +70,7 @@ impl<E: Effector> EffectorPost<E> {
         })
     }
 
-    /// A new incarnation for a driver that steps its rooms by itself.
+    /// A new incarnation, for a driver that steps its rooms itself.
     pub fn seize(&self) -> Epoch {
         let epoch = self.frame.store.raise_epoch(E::NAME);
         self.heart.set_epoch(epoch);
@@ -78,7 +79,7 @@ impl<E: Effector> EffectorPost<E> {
         epoch
     }
 
-    /// Takes the next message and gives its operation, fenced. None when there is no mail.
+    /// Takes the next message and returns its operation, fenced. None when there is no mail.
     pub(super) fn begin(&self, effector: &Arc<E>, epoch: Epoch) -> Option<(u64, LocalBoxFuture<'static, Ended>)> {
         let (_, delivery) = self.inbox.take(epoch)?;
         let number = self.numbers.fetch_add(1, Ordering::SeqCst);
@@ -87,7 +88,7 @@ impl<E: Effector> EffectorPost<E> {
         in_flight.insert(number, (Arc::clone(&envelope), delivery.lsn));
         self.heart.set_under_way(in_flight.len());
         drop(in_flight);
-        // It is under way before it is out of the inbox, so that an effector never looks idle between the two.
+        // It counts as running before it leaves the inbox, so that an effector never looks idle in between.
         self.inbox.done(epoch);
         let operation = Operation {
             hands: self.hands(epoch, 0),
@@ -145,13 +146,13 @@ impl<E: Effector> EffectorPost<E> {
                     effector = E::NAME,
                     signal = &*envelope.meta.name,
                     panic,
-                    "whoever asked could not be told"
+                    "the asker could not be told"
                 );
             });
         }
     }
 
-    /// What a former incarnation left unfinished.
+    /// Abandons what a former incarnation left unfinished.
     pub(super) fn abandon_all(&self, why: &str, epoch: Epoch) {
         let left: Vec<u64> = self.in_flight.lock().keys().copied().collect();
         for number in left {
@@ -159,9 +160,9 @@ impl<E: Effector> EffectorPost<E> {
         }
     }
 
-    /// Performs the next message to its end. For simulations, which have one thread for all of an agent.
+    /// Performs the next message to its end. For simulations, which have one thread per agent.
     pub fn step(&self, effector: &Arc<E>, epoch: Epoch, runtime: &tokio::runtime::Runtime) -> bool {
-        // Deadlines are made where the operation is.
+        // Timers must be created inside the runtime.
         let _inside = runtime.enter();
         let Some((number, operation)) = self.begin(effector, epoch) else { return false };
         match runtime.block_on(operation) {

@@ -1,9 +1,10 @@
-//! An import under way, over all its parts: which room gets which lines next, and what they are told of each other's names.
+//! An import in progress, over all its parts: which lines each room gets next, and what each room learns of the other
+//! lines' new ids.
 //!
-//! Ids are given one after the other in each brain, so one id means two different records in two of them. Each room says
-//! what the records of its lines are called here. A line that names one of which that isn't known yet is held until it is,
-//! or until the file has ended: so the order of lines doesn't matter, and nothing is joined with what merely has the id.
-//! Pure: whoever drives it asks the rooms, and tells it what they answered.
+//! Each brain numbers its records itself, so the same id means different records in two brains. Each room reports the
+//! new ids of the records in its lines. A line that refers to a record without a known new id is held until the id is
+//! known, or until the file has ended. So the order of lines doesn't matter, and no line is linked to a record that
+//! only happens to have the same id. Pure code: the caller asks the rooms and passes their answers on.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
@@ -18,39 +19,40 @@ use super::layer_of;
 /// Lines with their numbers in the file.
 pub type Lines = Vec<(u64, String)>;
 
-/// Lines that a room gets at once.
+/// Lines per request to a room.
 const BATCH: usize = 64;
-/// Bytes of lines that a room gets at once; a longer line goes alone. So that it answers in time, and a percept gets in
-/// between.
+/// Bytes of lines per request to a room; a longer line goes alone. The limit lets the room answer in time and lets
+/// percepts in between.
 pub const BATCH_BYTES: usize = 32 * 1024;
-/// Episodes that are asked for at once, as many as the hippocampus answers.
+/// Episodes per request, the most that the hippocampus answers.
 const ASKED: usize = 256;
-/// Bytes of lines that wait for others. An export has what others name before them, and holds few.
+/// Bytes of lines that wait for others. An export writes records before the lines that refer to them, so it holds
+/// few.
 const MOST_HELD: usize = 64 << 20;
 
-/// What is to be asked next.
+/// The next request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextStep {
-    /// The hippocampus takes these in; answer with [`Carrying::took_episodes`].
+    /// The hippocampus must take these in; answer with [`Carrying::took_episodes`].
     Episodes { lines: Lines, refused: Vec<String>, waits: bool },
-    /// This room takes these in; answer with [`Carrying::took_records`].
+    /// This room must take these in; answer with [`Carrying::took_records`].
     Records { room: RegionName, wish: ImportRecords },
-    /// Which of these episodes the hippocampus doesn't have; answer with [`Carrying::are_missing`].
+    /// Asks which of these episodes the hippocampus doesn't have; answer with [`Carrying::are_missing`].
     Whether { episodes: Vec<String> },
 }
 
-/// What became of lines.
+/// The result for lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     pub kept: u64,
     pub merged: u64,
     /// Known here already.
     pub known: u64,
-    /// Let pass by selective capture.
+    /// Skipped by selective capture.
     pub unremarkable: u64,
-    /// Edges between episodes of which an end never came.
+    /// Edges between episodes that were left out, because one end never came.
     pub edges_left_out: u64,
-    /// By number, with the reason against each.
+    /// Refused lines by number, with the reason.
     pub bad: Vec<(u64, String)>,
 }
 
@@ -60,27 +62,27 @@ struct Batch {
     room: Option<RegionName>,
     lines: Lines,
     names: Vec<Named>,
-    /// They come with all names that there will be; episodes, with all edges that can be.
+    /// A second attempt: all new ids are now known that will ever be; for episodes, all edges that are possible.
     again: bool,
 }
 
-/// The line of an episode that waits for others that it is joined with.
+/// The line of an episode that waits for others it has edges to.
 #[derive(Clone, Debug)]
 struct HeldEpisode {
     line: String,
     episode: String,
-    /// Those that haven't come.
+    /// The episodes that haven't come.
     to: BTreeSet<String>,
 }
 
-/// A line that waits for what others are called.
+/// A line that waits for the new ids of records it refers to.
 #[derive(Clone, Debug)]
 struct Held {
     room: RegionName,
     number: u64,
     line: String,
     wants: Vec<MemoryRef>,
-    /// Some of its episodes weren't here when it was looked at; they may come yet.
+    /// Some of its episodes were missing when it was checked; they may still come.
     lacks_episodes: bool,
 }
 
@@ -94,24 +96,24 @@ impl Held {
 #[derive(Clone, Debug, Default)]
 pub struct Carrying {
     names: BTreeMap<MemoryRef, Option<String>>,
-    /// Episodes of the file whose ids are others' here.
+    /// Episodes of the file whose ids belong to other episodes here.
     refused: BTreeSet<String>,
     todo: VecDeque<Batch>,
-    /// What a room was given, until it has answered.
+    /// The lines that a room was given and hasn't answered yet.
     out: Option<Batch>,
     held: Vec<Held>,
-    /// By number.
+    /// Held episodes, by line number.
     held_episodes: BTreeMap<u64, HeldEpisode>,
-    /// The numbers of those, by what they wait for.
+    /// The line numbers of held episodes, by the episode they wait for.
     waiting: BTreeMap<String, Vec<u64>>,
     held_bytes: usize,
-    /// Whether episodes that held lines name are here, as far as the hippocampus was asked since lines came last.
+    /// Whether episodes named by held lines are here, as far as the hippocampus was asked since the last lines came.
     episodes: BTreeMap<String, bool>,
     asked: Vec<String>,
     carried: Carried,
 }
 
-/// Lines in stretches that a room gets at once.
+/// Splits lines into batches for a room.
 fn batches(lines: &[(u64, String)]) -> Vec<&[(u64, String)]> {
     let (mut batches, mut start, mut bytes) = (Vec::new(), 0, 0);
     for (at, (_, line)) in lines.iter().enumerate() {
@@ -126,7 +128,7 @@ fn batches(lines: &[(u64, String)]) -> Vec<&[(u64, String)]> {
 }
 
 impl Carrying {
-    /// Takes the next lines of the file, of a brain in which these rooms own memory.
+    /// Takes the next lines of the file. `rooms` are the rooms of this brain that own memory.
     pub fn push(&mut self, lines: &[(u64, String)], rooms: &[RegionName]) {
         let of: Vec<Option<String>> = lines.iter().map(|(_, line)| layer_of(line)).collect();
         let mut rest = lines;
@@ -151,8 +153,8 @@ impl Carrying {
         self.episodes.clear();
     }
 
-    /// What is to be asked next; nothing when all lines so far are through, or held until others come. With the last part
-    /// of a file no others come.
+    /// The next request. None when all lines so far are done or held until others come. After the file's last part no
+    /// others come.
     pub fn next(&mut self, is_last: bool) -> Option<NextStep> {
         if self.todo.is_empty() && is_last {
             self.end_waiting();
@@ -221,7 +223,7 @@ impl Carrying {
         self.refused.extend(done.refused);
     }
 
-    /// Has a held episode come.
+    /// Releases a held episode.
     fn let_come(&mut self, number: u64) -> Option<(u64, String)> {
         let held = self.held_episodes.remove(&number)?;
         self.held_bytes -= held.line.len();
@@ -233,7 +235,7 @@ impl Carrying {
         Some((number, held.line))
     }
 
-    /// Episodes come again before what is still to do, in which others may name them.
+    /// Episodes are imported before the remaining lines, which may refer to them.
     fn put_again(&mut self, lines: Lines, again: bool) {
         if lines.is_empty() {
             return;
@@ -243,8 +245,8 @@ impl Carrying {
         }
     }
 
-    /// No line comes any more: episodes come without the edges to what never came. Those that wait for one of them have it
-    /// first; where they wait for each other, all come.
+    /// The file has ended: release held episodes without the edges to episodes that never came. Release an episode
+    /// before those that wait for it; where they wait for each other, release all.
     fn end_waiting(&mut self) {
         let held: BTreeSet<&String> = self.held_episodes.values().map(|held| &held.episode).collect();
         let is_first = |held_here: &HeldEpisode| held_here.to.iter().all(|id| !held.contains(id));
@@ -268,8 +270,8 @@ impl Carrying {
         for wanting in done.wanting {
             let Some(line) = lines.remove(&wanting.line) else { continue };
             let reason = match (batch.again, self.held_bytes + line.len() > MOST_HELD) {
-                (true, _) => "it names what it didn't name before",
-                (_, true) => "too many lines wait for what comes behind them; put what they name before them",
+                (true, _) => "it now refers to records that it didn't refer to before",
+                (_, true) => "too many lines wait for later lines; put the lines that they refer to before them",
                 (false, false) => {
                     self.held_bytes += line.len();
                     let (number, wants) = (wanting.line, wanting.records);
@@ -281,7 +283,7 @@ impl Carrying {
         }
     }
 
-    /// Of the episodes that were asked for last.
+    /// Answers the last question about episodes.
     pub fn are_missing(&mut self, missing: &[String]) {
         for id in mem::take(&mut self.asked) {
             let is_here = !missing.contains(&id);
@@ -289,7 +291,8 @@ impl Carrying {
         }
     }
 
-    /// Has lines come again that can be taken now; gives episodes of which it has to be known first whether they are here.
+    /// Releases the lines that can be taken now. Returns episodes for which the caller must first ask whether they
+    /// are here.
     fn look_at_held(&mut self, is_last: bool) -> Option<Vec<String>> {
         let is_named = |record: &MemoryRef| record.layer == Layer::Hippocampus || self.names.contains_key(record);
         let is_ready = |held: &Held| is_last || (!held.lacks_episodes && held.wants.iter().all(is_named));
@@ -336,7 +339,7 @@ impl Carrying {
         Named { record: record.clone(), here }
     }
 
-    /// What became of lines since it was asked last; those that are held aren't counted yet.
+    /// The result for lines since the last call; held lines aren't counted yet.
     pub fn carried(&mut self) -> Carried {
         let mut carried = mem::take(&mut self.carried);
         carried.bad.sort();
@@ -428,7 +431,7 @@ mod tests {
                 None
             }
         };
-        // c is joined with b, b with a; d with what never comes, and e with d.
+        // c has an edge to b, b to a; d to an episode that never comes, and e to d.
         carrying.push(&numbered(&[text("c"), text("b"), text("e"), text("d")]), &[]);
         assert_eq!(given(&mut carrying, false), Some((vec![1, 2, 3, 4], true)));
         let wanting =

@@ -1,8 +1,8 @@
-//! What a room remembers, as lines of an export that come back.
+//! A room's memory as lines of an export that can be imported.
 //!
-//! A line names its layer (the room), a part of it and a key, and holds the record. Keys are those that the room itself
-//! knows a record by, so a line that comes twice changes nothing the second time. Which of two records with one key stays
-//! is the room's to say; the law of all is that the one from more experience does, and of equals the one that is here.
+//! A line names its layer (the room), a part of it and a key, and holds the record. The key is the one that the room
+//! uses itself, so importing a line twice changes nothing the second time. The room decides which of two records with
+//! one key stays. The common law: the record from more experience stays; of equals, the one that is here.
 
 mod carrying;
 mod refused;
@@ -27,12 +27,12 @@ pub use state::{Law, RemembersInState, StatePart, StatePuts, part};
 
 /// Records of one page, at most.
 const MOST: usize = 1000;
-/// Records that a room is asked for at once, so that large ones are not read for a page that is full.
+/// Records read from a room at once, so that large records are not read for a page that is full.
 const AT_ONCE: usize = 64;
-/// Bytes of a page after which no further record joins it.
+/// Size in bytes beyond which a page gets no further record.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// A record by its part and key.
+/// A record with its part and key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub part: String,
@@ -40,18 +40,18 @@ pub struct Entry {
     pub record: Json,
 }
 
-/// What became of an entry.
+/// The result for an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Took {
     Kept,
-    /// Known here already, from as much experience or more.
+    /// Known here already, from at least as much experience.
     Merged,
-    /// It names these, and of some it isn't known yet what they are here: the line is to come again with all their names.
+    /// It refers to these records, and the new ids of some are not known yet. Send the line again with all their ids.
     Wanting(Vec<MemoryRef>),
 }
 
-/// What records of a file are called here. Ids are given one after the other in each brain, so the file's own may lead to
-/// others.
+/// The new ids of a file's records. Each brain numbers its records itself, so an id in the file may belong to another
+/// record here.
 #[derive(Debug, Default)]
 pub struct Names {
     given: BTreeMap<MemoryRef, Option<String>>,
@@ -64,37 +64,37 @@ impl Names {
         Self { given, told: Vec::new() }
     }
 
-    /// What a record is called here: nothing where that isn't known yet, and nothing within where it isn't here.
+    /// The id of a record here. `None`: not known yet. `Some(None)`: it isn't here.
     pub fn here(&self, record: &MemoryRef) -> Option<Option<&str>> {
         self.given.get(record).map(Option::as_deref)
     }
 
-    /// Whether it is known that a record isn't here, or that its id is another's.
+    /// True when the record isn't here, or its id belongs to another record.
     pub fn is_refused(&self, record: &MemoryRef) -> bool {
         self.here(record) == Some(None)
     }
 
-    /// Tells whoever brings the file what a record of it is called here.
+    /// Reports the new id of one of the file's records.
     pub fn tell(&mut self, record: MemoryRef, here: String) {
         self.given.insert(record.clone(), Some(here.clone()));
         self.told.push(Named { record, here: Some(here) });
     }
 }
 
-/// A room that owns memory. What others have told it isn't its own: whoever told it tells it again after an import.
+/// A room that owns memory. What other rooms have told it isn't its own: they tell it again after an import.
 pub trait Remembers: Region {
-    /// Its parts, in the order of an export: what others of its parts rest on comes first.
+    /// Its parts, in the order of an export: a part comes before the parts that depend on it.
     fn parts() -> Vec<&'static str>;
 
-    /// Keys and records of a part after a key, in an order that is the same in each place that holds them.
+    /// Keys and records of a part after a key, in an order that is the same in every brain.
     fn recall(&self, part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)>;
 
-    /// Takes entries in, no two of them with one part and key; of each it says what became of it, or why it can't be
-    /// taken. What they name of other lines is called as `names` says.
+    /// Takes entries in; no two of them have the same part and key. Returns for each its result, or why it is
+    /// refused. `names` translates references to other lines.
     fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>>;
 }
 
-/// A line as it is written.
+/// A line as written.
 #[derive(Serialize)]
 struct Line<'a> {
     layer: &'a str,
@@ -103,7 +103,7 @@ struct Line<'a> {
     record: &'a Json,
 }
 
-/// A line as it is read.
+/// A line as read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadLine {
@@ -113,8 +113,8 @@ struct ReadLine {
     record: Json,
 }
 
-/// The layer that a line of an export names; none for a line of another kind. Whatever wrote the line since may have put its
-/// members into another order.
+/// The layer that a line of an export names; none for another kind of line. The members may stand in any order,
+/// because another program may have rewritten the line.
 pub fn layer_of(line: &str) -> Option<String> {
     lines::member(line, "layer").and_then(|layer| serde_json::from_str(layer.get()).ok())
 }
@@ -135,7 +135,7 @@ impl<R: Remembers + Emits<RecordsExported>> Hears<ExportRecords> for R {
                     break;
                 }
                 for (key, record) in found {
-                    // Plain data: JSON refuses nothing in it.
+                    // Plain data, which JSON never refuses.
                     let line = serde_json::to_string(&Line { layer: R::NAME, part, key: &key, record: &record });
                     let line = line.unwrap_or_default();
                     bytes += line.len();
@@ -155,7 +155,7 @@ impl<R: Remembers + Emits<RecordsExported>> Hears<ExportRecords> for R {
 fn read<R: Remembers>(line: &str) -> Result<Entry, String> {
     let ReadLine { layer, part, key, record } = lines::object_in(line)?;
     if layer != R::NAME {
-        return Err(format!("it is of {layer:?}, not of {:?}", R::NAME));
+        return Err(format!("the line is of layer {layer:?}, not of {:?}", R::NAME));
     }
     if !R::parts().contains(&part.as_str()) {
         return Err(format!("{layer} has no part {part:?}; its parts are {}", R::parts().join(", ")));
@@ -166,9 +166,9 @@ fn read<R: Remembers>(line: &str) -> Result<Entry, String> {
 impl<R: Remembers + Emits<RecordsImported>> Hears<ImportRecords> for R {
     fn hear(&self, wish: &ImportRecords, pulse: &mut Pulse<'_, Self>) {
         let mut answer = RecordsImported::default();
-        // Whatever else reaches the bus: nobody brings memories in but the owner.
+        // Only the owner may import memories, whatever else reaches the bus.
         if pulse.trust() < Trust::Owner {
-            let reason = "only the owner's word brings memories in";
+            let reason = "only the owner may import memories";
             answer.bad = wish.lines.iter().map(|(number, _)| (*number, reason.to_owned())).collect();
             pulse.reply(answer);
             return;
@@ -179,7 +179,7 @@ impl<R: Remembers + Emits<RecordsImported>> Hears<ImportRecords> for R {
             match read::<R>(line) {
                 Err(reason) => answer.bad.push((*number, reason)),
                 Ok(entry) if !seen.insert((entry.part.clone(), entry.key.clone())) => {
-                    answer.bad.push((*number, format!("{} {:?} came before in this file", entry.part, entry.key)));
+                    answer.bad.push((*number, format!("{} {:?} came earlier in this file", entry.part, entry.key)));
                 }
                 Ok(mut entry) => {
                     refused.leave_out_of(&mut entry.record);

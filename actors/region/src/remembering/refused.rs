@@ -1,5 +1,6 @@
-//! Episodes of a file whose ids are others' here. A record that rests on one of them is taken all the same, and rests on it
-//! no longer by name, as on what sleep has let go: or what is said of it here would be said of another.
+//! Episodes of a file whose ids belong to other episodes here. A record that depends on such an episode is still
+//! imported, but without the episode's id, as if sleep had removed it. Otherwise it would seem to be about the other
+//! episode.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,13 @@ use serde_json::Value as Json;
 
 use crate::source_hash;
 
-/// Members of records that hold ids of episodes in a list, and beside it in `others` whether there were more.
+/// Members of records that hold a list of episode ids. Beside the list, `others` says whether there were more.
 const LISTS: [&str; 2] = ["episodes", "evidence"];
-/// A member that holds pairs of an id and what was said there.
+/// A member that holds pairs of an id and what was said in that episode.
 const SAID: &str = "said";
-/// A member that holds one id, empty where it is gone.
+/// A member that holds one id, empty when it is removed.
 const ONE: &str = "episode";
-/// A member that holds hashes of ids (`FewSources`), or such by name; empty where nobody knows them all.
+/// A member that holds hashes of ids (`FewSources`), or such members by name; empty when not all are known.
 const HASHES: &str = "of";
 
 /// The refused episodes of a file.
@@ -25,7 +26,7 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    /// Those that aren't here by any name.
+    /// The records that have no id here.
     pub fn among(names: &[Named]) -> Self {
         let refused = names.iter().filter(|named| named.record.layer == Layer::Hippocampus && named.here.is_none());
         let ids: BTreeSet<String> = refused.map(|named| named.record.id.clone()).collect();
@@ -33,7 +34,7 @@ impl Refused {
         Self { ids, hashes }
     }
 
-    /// Takes their names out of a record.
+    /// Removes their ids from a record.
     pub fn leave_out_of(&self, record: &mut Json) {
         if self.ids.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! A room whose memory lies in its root state: which members are memory, and by which law two of them become one.
+//! A room whose memory is part of its root state: which members are memory, and how two of them are merged.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,26 @@ use serde_json::Value as Json;
 use super::{Entry, Names, Remembers, Took};
 use crate::{Pulse, RecordView, Region};
 
-/// How the records of a part of a state become lines, and what happens when one is known already. Counts of evidence are
-/// named by the members of a record that hold them; a record that is a number is its own count.
+/// How the records of a part become lines, and what happens if a record is known already. `evidence` names the
+/// members that count experience; a record that is a number is its own count.
 #[derive(Clone, Copy, Debug)]
 pub enum Law {
-    /// A map, a line an entry.
+    /// A map; each entry is a line.
     Each { most: usize, evidence: &'static [&'static str] },
-    /// A map by running numbers, whose entries are the same where these members are. The named member holds the next number.
+    /// A map with running numbers as keys. Two entries are the same if these members are equal. `next` names the
+    /// member that holds the next number.
     Numbered { most: usize, next: &'static str, same: &'static [&'static str], evidence: &'static [&'static str] },
     /// A set of texts.
     Names { most: usize },
-    /// One record, taken where nothing was learned yet.
+    /// One record, imported only if nothing was learned yet.
     Whole,
-    /// A count; the greater one stays.
+    /// A count; the larger one stays.
     Count,
-    /// The newest of a stream, in one line: what is imported was before what is here.
+    /// The newest items of a stream, in one line. Imported items are older than the local ones.
     Window { most: usize },
 }
 
-/// A part of a state that is memory: the member of that name.
+/// A part of a state that is memory: the member with that name.
 #[derive(Clone, Copy, Debug)]
 pub struct StatePart {
     pub name: &'static str,
@@ -38,18 +39,18 @@ pub const fn part(name: &'static str, law: Law) -> StatePart {
     StatePart { name, law }
 }
 
-/// A room whose memory lies in its root state.
+/// A room whose memory is part of its root state.
 pub trait RemembersInState: Region {
     const PARTS: &'static [StatePart];
 
-    /// The event of an import.
+    /// The event that applies an import.
     fn imported(puts: StatePuts) -> Self::Event;
 
-    /// Tells others what an import changed, where they were told it before.
+    /// Tells other rooms what an import changed, if they were told of it before.
     fn tell(&self, _after: &Self, _pulse: &mut Pulse<'_, Self>) {}
 }
 
-/// Values that an import puts into a state; each was tried on it before.
+/// Values that an import writes into a state. Each was tested on it first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatePuts {
     puts: Vec<StatePut>,
@@ -58,7 +59,7 @@ pub struct StatePuts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct StatePut {
     member: String,
-    /// Of a map; without it the member is replaced.
+    /// The key in a map; without it the whole member is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     value: Json,
@@ -88,21 +89,21 @@ impl StatePuts {
         serde_json::from_value(root)
     }
 
-    /// Puts them into the state.
+    /// Writes them into the state.
     pub fn apply_to<R: Region>(&self, state: &mut R) {
         match self.on::<R>(json_of(state)) {
             Ok(after) => *state = after,
-            Err(error) => tracing::error!(region = R::NAME, %error, "what was imported doesn't fit; it is left out"),
+            Err(error) => tracing::error!(region = R::NAME, %error, "an imported value doesn't fit; it is left out"),
         }
     }
 }
 
 fn json_of<R: Region>(state: &R) -> Json {
-    // A root state is written as JSON with every snapshot.
+    // A root state is written as JSON with every snapshot, so this can't fail.
     serde_json::to_value(state).unwrap_or_default()
 }
 
-/// How much experience a record holds.
+/// The amount of experience in a record.
 fn evidence(record: &Json, members: &[&str]) -> u64 {
     match record.as_u64() {
         Some(count) => count,
@@ -132,7 +133,7 @@ impl StatePart {
         lines
     }
 
-    /// What an entry puts into the state; nothing where it is known.
+    /// The change that an entry makes to the state; empty when it is known.
     fn take(&self, state: &Json, untaught: &Json, entry: &Entry) -> Result<Vec<StatePut>, String> {
         let (Entry { key, record, .. }, here) = (entry, &state[self.name]);
         let full = |most: usize| {
@@ -195,7 +196,8 @@ impl StatePart {
     }
 }
 
-/// Two stretches of one stream, the earlier first, whose end and beginning may be the same; the newest `most` of them.
+/// Joins two parts of one stream, the earlier first; its end may overlap the other's beginning. Keeps the newest
+/// `most` items.
 pub(super) fn joined(before: &[Json], here: &[Json], most: usize) -> Vec<Json> {
     let longest = before.len().min(here.len());
     let shared = (0..=longest).rev().find(|shared| before[before.len() - shared..] == here[..*shared]).unwrap_or(0);
@@ -224,7 +226,7 @@ impl<R: RemembersInState> Remembers for R {
             let taken = part.take(&state, &untaught, entry).and_then(|taken| {
                 let tried = StatePuts { puts: taken };
                 let fits = tried.on::<R>(untaught.clone());
-                fits.map_err(|error| format!("it is no record of {} in {}: {error}", part.name, R::NAME))?;
+                fits.map_err(|error| format!("the record is not valid for {} in {}: {error}", part.name, R::NAME))?;
                 Ok(tried.puts)
             });
             took.push(taken.map(|taken| {

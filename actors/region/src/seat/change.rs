@@ -1,5 +1,5 @@
-//! What an input led to, in no room's own types: how it is hashed and made true is written once for all rooms, and runs
-//! where the processor has it at hand.
+//! The result of an input without the room's own types. Hashing and committing it is compiled once for all rooms, so
+//! the code stays in the processor's cache.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use super::super::pulse::Output;
 use super::{InputRecord, Recorded, Step, key_hash};
 use maxim_store::{AcceptError, Accepted, Commit};
 
-/// What a room decided on one input, its events written down.
+/// A room's decision on one input, with its events serialized.
 pub(super) struct Change {
     pub region: RegionName,
     pub epoch: Epoch,
     pub incarnation: u32,
     pub consumed: Option<(Lane, Lsn)>,
-    /// Nothing was decided: the room only says how far it is.
+    /// Nothing was decided; the change only moves the room's cursor.
     pub is_empty: bool,
     pub events: Vec<Vec<u8>>,
     pub output: Output,
 }
 
 impl Change {
-    /// The room's state hash after it, from the one before.
+    /// The room's state hash after it, computed from the hash before.
     pub fn hashed(&self, before: u64) -> u64 {
         let mut hash = StableHash::resume(before);
         for part in &self.events {
@@ -38,8 +38,8 @@ impl Change {
         hash.get()
     }
 
-    /// One commit: journalled, published in order, and told to whoever takes it down. `root` goes with it where one is
-    /// due, `hash` is the room's after it; where it is `recorded` what came of the input, anything else is refused.
+    /// Makes one commit: journalled, published in order, and recorded if recording is on. `root` goes with it when
+    /// one is due; `hash` is the room's hash after it. If the result is `recorded`, any other result is refused.
     pub fn accept(
         self,
         (frame, inbox): (&Frame, &Inbox),
@@ -60,15 +60,15 @@ impl Change {
         let journalled = envelopes.iter().filter(|envelope| envelope.body().policy() == Policy::Lossless);
         let emissions = journalled.map(|envelope| envelope.encoded()).collect();
         let commit = Commit { region, epoch, consumed, events, emissions, records, root, state_hash: hash };
-        // Encoding and hashing come before the agent's order is held, so that nobody else waits for them.
+        // Encode and hash before taking the agent's critical section, so that nobody else waits for it.
         let wanted = frame.tap.is_some() || recorded.is_some();
         let decision_hash = if wanted { decision_hash(&envelopes) } else { 0 };
         let came = Recorded { decision_hash, state_hash: hash };
         if recorded.is_some_and(|recorded| recorded != came) {
-            return Err(Step::Refused("it leads to something else than when it was recorded".into()));
+            return Err(Step::Refused("it leads to another result than when it was recorded".into()));
         }
         let accepted = frame.store.accept(commit, |accepted| {
-            // In the same critical section as the commit: an incarnation that is fenced off right after this must not
+            // In the same critical section as the commit. An incarnation that is fenced off right after this must not
             // leave the message to its successor, which would decide it a second time.
             if input.is_some() {
                 inbox.done(epoch);
@@ -94,7 +94,7 @@ impl Change {
 }
 
 impl Frame {
-    /// Publishes in order; what isn't journalled travels with the number of what precedes it.
+    /// Publishes in order. A message outside the journal carries the number of the message before it.
     pub(crate) fn publish(&self, accepted: &Accepted, envelopes: &[Arc<Envelope>]) -> Lsn {
         let mut newest = accepted.lsn;
         let mut next = accepted.first_emission;
@@ -112,23 +112,23 @@ impl Frame {
     }
 }
 
-/// How far the room's cursor goes with a message; none for what isn't journalled.
+/// How far a message moves the room's cursor; none for a message outside the journal.
 pub fn consumed(lane: Lane, delivery: &Delivery) -> Option<(Lane, Lsn)> {
     let journalled = delivery.lsn > Lsn(0) && delivery.envelope.body().policy() == Policy::Lossless;
     journalled.then_some((lane, delivery.lsn))
 }
 
-/// How a step ends whose commit wasn't accepted.
+/// How a step ends when its commit isn't accepted.
 pub fn refusal(error: AcceptError) -> Step {
     match error {
         AcceptError::Fenced { .. } => Step::Fenced,
-        // A closed one takes nothing any more, and whatever waits is in its journal.
+        // A closed store accepts nothing any more; all waiting messages are in its journal.
         AcceptError::Full { .. } | AcceptError::Closed => Step::Full,
         other => Step::Refused(other.to_string()),
     }
 }
 
-/// Hash over what an input led to, in order; of nothing it is that of an empty slice.
+/// Hash over the emitted signals in order; without signals it is that of an empty slice.
 pub fn decision_hash(envelopes: &[Arc<Envelope>]) -> u64 {
     envelopes.iter().fold(StableHash::default(), |hash, envelope| hash.add_long(&envelope.encoded())).get()
 }

@@ -1,4 +1,4 @@
-//! Messages that a room failed on twice: kept among its records, listed and explained.
+//! Messages that a room failed on twice: stored among its records, listed and explained.
 
 use jiff::Timestamp;
 use maxim_bus::{Delivery, Epoch, Inbox, Lane, Lsn, MessageId, RegionName};
@@ -20,21 +20,21 @@ pub struct DeadLetter {
     pub turn: MessageId,
     pub why: String,
     pub at: Timestamp,
-    /// Its content, as far as it is text, up to 16 KiB.
+    /// Its content as text, up to 16 KiB.
     pub content: String,
 }
 
-/// Bytes of a dead letter's content that are kept.
+/// Bytes of a dead letter's content that are stored.
 pub(super) const LETTER_BYTES: usize = 16 << 10;
-/// Dead letters of a room that are kept, the newest.
+/// Dead letters stored per room; the newest stay.
 pub(super) const LETTERS: usize = 256;
 
 impl DeadLetter {
-    /// Records under this prefix are the shell's.
+    /// Records with this prefix belong to the shell.
     pub const PREFIX: &'static str = "!dead/";
 }
 
-/// Writes the letter, and the room's cursor goes past the message that is leased.
+/// Writes the letter and moves the room's cursor past the leased message.
 pub fn bury(
     frame: &Frame,
     inbox: &Inbox,
@@ -57,7 +57,7 @@ pub fn bury(
         content,
     };
     let key = format!("{}{}", DeadLetter::PREFIX, meta.id);
-    // Ids are in the order of time, and so the letters.
+    // Ids are in the order of time, and so are the letters.
     let before = RecordView::new(&frame.store, region).prefixed(DeadLetter::PREFIX.as_bytes(), usize::MAX);
     let too_many = (before.len() + 1).saturating_sub(LETTERS);
     let mut records: Vec<_> = before.into_iter().take(too_many).map(|(key, _)| (key, None)).collect();
@@ -65,7 +65,7 @@ pub fn bury(
     let commit = Commit {
         consumed: consumed(lane, delivery),
         records,
-        // The letter is the shell's and no part of the region's state.
+        // The letter belongs to the shell, not to the region's state.
         state_hash: frame.store.recover(region).map_or(0, |recovered| recovered.state_hash),
         ..Commit::of(region, epoch)
     };
