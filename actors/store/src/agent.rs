@@ -1,4 +1,4 @@
-//! One agent's part of the store: what is accepted, at which place of its one order, and for whom.
+//! One agent's part of the store: what is accepted, at which position of its single order, and for which region.
 
 mod reading;
 mod state;
@@ -18,13 +18,13 @@ use super::shared::Shared;
 pub use reading::{Frozen, Recovered};
 pub(super) use state::{Agent, AgentState, OnDisk, Region, RegionOnDisk, Slot};
 
-/// Largest root, event or emission, in bytes. A root of more than a megabyte is a room's mistake; one beyond this is
-/// made smaller by its room, since refusing it would end the room for good.
+/// Largest root, event or emission, in bytes. A root of more than a megabyte is a mistake of its room. A root beyond
+/// this limit is shrunk by its room, because refusing it would end the room for good.
 pub const PAYLOAD_BYTES: usize = ROOT.limit;
-/// Bytes that aren't kept waiting.
+/// Waiting bytes beyond which writing begins at once.
 const MUCH: usize = 1 << 20;
-/// A snapshot is due after this many events, bytes of events, or LSNs since the last one; but of events not before they have
-/// as many bytes as it has, so that a large root isn't written again for a little.
+/// A snapshot is due after this many events, bytes of events, or LSNs since the last one. But events must first have
+/// as many bytes as the snapshot, so that a large root isn't rewritten for a small change.
 const SNAPSHOT_EVENTS: usize = 1024;
 const SNAPSHOT_BYTES: usize = 256 << 10;
 const SNAPSHOT_LAG: u64 = 20_480;
@@ -32,26 +32,26 @@ const SNAPSHOT_LAG: u64 = 20_480;
 /// Keyed records as a commit changes them, `None` deletes. Keys up to 128 bytes, values up to 16 MB.
 pub type RecordChanges = Vec<(Vec<u8>, Option<Arc<[u8]>>)>;
 
-/// What a region wants to be remembered, all of it or nothing.
+/// What a region wants stored: all of it or nothing.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub region: RegionName,
-    /// The committer's incarnation; an older one than the region's is refused.
+    /// The committer's incarnation. A commit of an older incarnation than the region's is refused.
     pub epoch: Epoch,
-    /// The message that led here: its lane and LSN.
+    /// The message that caused the commit: its lane and LSN.
     pub consumed: Option<(Lane, Lsn)>,
     pub events: Vec<Vec<u8>>,
-    /// Signals for others; kept until the low water has passed them.
+    /// Signals for other rooms; stored until the low water has passed them.
     pub emissions: Vec<Arc<[u8]>>,
     pub records: RecordChanges,
-    /// A snapshot of the state after this commit's own events; events up to here need no replay any more.
+    /// A snapshot of the state after this commit's own events. Events up to here need no replay any more.
     pub root: Option<Vec<u8>>,
-    /// Of the state after this commit; kept, not interpreted.
+    /// The hash of the state after this commit; stored, not interpreted.
     pub state_hash: u64,
 }
 
 impl Commit {
-    /// A commit of nothing yet.
+    /// An empty commit.
     pub fn of(region: RegionName, epoch: Epoch) -> Self {
         Self {
             region,
@@ -85,11 +85,11 @@ impl Commit {
     }
 }
 
-/// A commit's place.
+/// The position of an accepted commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
     pub lsn: Lsn,
-    /// Emission i has this plus i.
+    /// The LSN of the first emission; emission i has this plus i.
     pub first_emission: Lsn,
     /// The region should put a root into its next commit.
     pub snapshot_due: bool,
@@ -107,15 +107,16 @@ impl AgentStore {
         &self.agent.id
     }
 
-    /// Takes a commit: the one fencing point. Never waits for the disk. `publish` runs while the agent's order is held,
-    /// so that inboxes are filled in the order of LSNs; it must be short and must not call this store.
+    /// Accepts a commit. This is the only place that checks epochs. It never waits for the disk. `publish` runs
+    /// inside the agent's critical section, so inboxes are filled in the order of LSNs. It must be short and must not
+    /// call this store.
     pub fn accept(&self, commit: Commit, publish: impl FnOnce(&Accepted)) -> Result<Accepted, AcceptError> {
         let bytes = commit.check()?;
         let Commit { region: named, epoch, consumed, events, emissions, records, root, state_hash } = commit;
         let value = |bytes: Option<Arc<[u8]>>| bytes.map_or(Value::Deleted, Value::Inline);
         let records: Records = records.into_iter().map(|(key, bytes)| (key, value(bytes))).collect();
         let root = root.map(Arc::from);
-        // It is written down before it has its place, so that nobody waits for it.
+        // Serialized before it gets its position, so that no other room waits for that.
         let head =
             Head { lsn: 0, region: Arc::default(), epoch, consumed, state_hash, emitted: emissions.len() as u64 };
         let in_memory = self.shared.in_memory;
@@ -161,8 +162,8 @@ impl AgentStore {
         Ok(accepted)
     }
 
-    /// Says that a region replaced or removed much of its records: what stands for it in vain leaves the disk soon, also
-    /// where it is less than what would be rewritten otherwise.
+    /// Says that a region replaced or removed many of its records. Dead records then leave the disk soon, even if
+    /// there are fewer than would usually trigger a rewrite.
     pub fn has_replaced_much(&self, region: RegionName) {
         if self.shared.in_memory {
             return;
@@ -175,12 +176,13 @@ impl AgentStore {
         self.shared.upkeep.seal(self.agent.clone(), region);
     }
 
-    /// So much waits for the disk that who was refused should come again later: more than half of what may.
+    /// More than half of the allowed bytes wait for the disk, so refused callers should try again later.
     pub fn is_full(&self) -> bool {
         self.agent.state.lock().waiting_bytes > self.shared.options.tail_limit / 2
     }
 
-    /// Begins a new incarnation of a region: what the older ones still say is refused. Grows over restarts of the process.
+    /// Begins a new incarnation of a region: later commits of older incarnations are refused. Epochs grow over
+    /// restarts of the process.
     pub fn raise_epoch(&self, region: RegionName) -> Epoch {
         let mut state = self.agent.state.lock();
         let region = state.region(region, self.shared.boot_epoch());
@@ -192,7 +194,7 @@ impl AgentStore {
         self.agent.state.lock().region(region, self.shared.boot_epoch()).epoch
     }
 
-    /// The newest LSN given. 0 when there was none.
+    /// The newest assigned LSN; 0 when there is none.
     pub fn head(&self) -> Lsn {
         Lsn(self.agent.state.lock().next - 1)
     }
@@ -202,7 +204,7 @@ impl AgentStore {
         Lsn(self.agent.mark.durable())
     }
 
-    /// Waits until `lsn` is on disk. While the store is degraded it answers at once, with the reason.
+    /// Waits until `lsn` is on disk. While the store is degraded it returns at once, with the reason.
     pub async fn wait_durable(&self, lsn: Lsn) -> Result<(), NotDurable> {
         if self.agent.mark.durable() >= lsn.0 {
             return Ok(());
@@ -212,7 +214,7 @@ impl AgentStore {
         self.agent.mark.wait(lsn.0, &self.shared.trouble).await
     }
 
-    /// As [`AgentStore::wait_durable`], for a thread.
+    /// As [`AgentStore::wait_durable`], blocking a thread.
     pub fn wait_durable_blocking(&self, lsn: Lsn, limit: Duration) -> Result<(), NotDurable> {
         if self.agent.mark.durable() >= lsn.0 {
             return Ok(());
@@ -222,7 +224,7 @@ impl AgentStore {
         self.agent.mark.wait_blocking(lsn.0, limit, &self.shared.trouble)
     }
 
-    /// Has it written at once, unless it is being written.
+    /// Has it written at once, unless it is already being written.
     fn hurry(&self, lsn: Lsn) {
         if lsn.0 > self.agent.taken.load(Ordering::Acquire) {
             self.shared.work.hurry();
@@ -237,20 +239,22 @@ impl AgentStore {
         self.agent.state.lock().region(region, self.shared.boot_epoch()).cursors
     }
 
-    /// Names the LSN up to which every lossless subscriber has consumed; emissions after it are kept. It is asked before
-    /// what waits is written, so it may be computed from accepted cursors. Until it is set, every emission is kept.
+    /// Sets the function for the LSN up to which every lossless subscriber has consumed. Emissions after it are kept.
+    /// It is called before waiting commits are written, so it may use accepted cursors. Until it is set, every
+    /// emission is kept.
     pub fn set_low_water(&self, low_water: impl Fn() -> Lsn + Send + Sync + 'static) {
         *self.agent.low_water.lock() = Some(Arc::new(low_water));
     }
 
-    /// Names the emissions below an LSN that some lossless subscriber has yet to consume, ascending: a few of them are taken
-    /// out of a long journal, so that it can be cut. Until it is set, and where it can't tell, the low water alone decides.
+    /// Sets the function for the emissions below an LSN that some lossless subscriber has not consumed, ascending. If
+    /// there are few, they are moved out of a long journal, so that the journal can be cut. Until it is set, or if it
+    /// returns none, only the low water counts.
     pub fn set_unread(&self, unread: impl Fn(Lsn) -> Option<Vec<Lsn>> + Send + Sync + 'static) {
         *self.agent.unread.lock() = Some(Arc::new(unread));
     }
 }
 
-/// Tells the threads of the store what there is to do, also when `publish` panics: the commit is accepted by then.
+/// Tells the store's threads about new work, even if `publish` panics: the commit is accepted by then.
 struct Telling<'a> {
     store: &'a AgentStore,
     idle: bool,

@@ -1,6 +1,7 @@
-//! Agents that leave memory. What is kept of them is where their things lie on the disk, so that whoever looks after that
-//! (compaction, backup, verifying, repairing) still sees them; roots, events and unsealed records are read again from the
-//! journal when they come back. Nobody writes for them meanwhile: whoever could would hold their store, and then they stay.
+//! Agents that are unloaded from memory. Memory keeps only where their data is on disk, so that compaction, backup,
+//! verification and repair still see it. When an agent is loaded again, its roots, events and unsealed records are
+//! read from the journal. Nobody writes for it meanwhile: only a holder of its store could, and an agent with a
+//! holder stays loaded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ impl Shared {
         }
         let mut agents = self.agents.lock();
         let Some(held) = agents.get_mut(id) else { return true };
-        // Rooms, the committer and the upkeep hold it as long as they have to do with it.
+        // Rooms, the committer and the upkeep hold it as long as they use it.
         let Some(agent) = Arc::get_mut(held) else { return false };
         let durable = agent.mark.durable();
         let state = agent.state.get_mut();
@@ -42,8 +43,8 @@ impl Shared {
         true
     }
 
-    /// An agent that is away, back in memory; none when it isn't away. Where the disk doesn't give it back it stays away, and
-    /// what is given of it shows and takes nothing, and says why.
+    /// Loads an unloaded agent again; none when it isn't unloaded. If the disk can't be read it stays unloaded; then
+    /// the returned value shows and accepts nothing, and says why.
     pub fn come_back(&self, id: &AgentId, agents: &mut BTreeMap<AgentId, Arc<Agent>>) -> Option<Arc<Agent>> {
         let mut away = self.away.lock();
         let agent = away.get(id)?.clone();
@@ -58,7 +59,7 @@ impl Shared {
             if matches!(error, EngineError::Damaged(_)) {
                 self.note_damage();
             }
-            tracing::error!(agent = %id, %error, "an agent can't come back into memory");
+            tracing::error!(agent = %id, %error, "an agent can't be loaded into memory again");
             state.unread = Some(error);
         } else {
             state.unread = None;
@@ -69,16 +70,16 @@ impl Shared {
     }
 }
 
-/// Puts what was let go of back, if it is what it was.
+/// Puts the unloaded data back, if it is unchanged.
 fn fill(state: &mut AgentState, mut read: AgentState) -> Result<(), EngineError> {
     let is_same = read.next == state.next
         && state.regions.iter().all(|(name, region)| match read.regions.get(name) {
             Some(read) => (read.cursors, read.state_hash) == (region.cursors, region.state_hash),
-            // Asked about, and never written for.
+            // It was asked about, but nothing was ever written for it.
             None => region.state_hash == 0,
         });
     if !is_same {
-        return Err(EngineError::Damaged("what lies on the disk isn't what was written there".into()));
+        return Err(EngineError::Damaged("the disk doesn't hold what was written there".into()));
     }
     for (name, region) in &mut state.regions {
         let Some(read) = read.regions.get_mut(name) else { continue };

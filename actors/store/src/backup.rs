@@ -1,4 +1,5 @@
-//! Backups: one file with everything that the engine holds, readable without it, and a copy of the pack's live blocks.
+//! Backups: one file with all of the engine's data, readable without the engine, and a copy of the pack's live
+//! blocks.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -30,17 +31,17 @@ const SECTION_LIMIT: u32 = 4 << 20;
 /// How long a backup or a compaction waits for the committer.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a backup took.
+/// The result of a backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupReport {
     pub place: PathBuf,
     pub keys: u64,
     pub bytes: u64,
-    /// Blocks that couldn't be read and are therefore missing in the copy.
+    /// Blocks that couldn't be read and are missing from the copy.
     pub damaged_blocks: u64,
 }
 
-/// Copies the store as it is on disk at one moment, while it goes on.
+/// Copies the store as it is on disk at one moment, while the store keeps running.
 pub fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupReport, StoreError> {
     let Some(pack) = shared.pack() else { return Err(StoreError::InMemory("back up")) };
     if fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -51,7 +52,7 @@ pub fn backup(shared: &Arc<Shared>, to: &Path) -> Result<BackupReport, StoreErro
     }
     let copied = copy_into(shared, &pack, to);
     if copied.is_err() {
-        // An unfinished copy helps nobody, and must not be taken for a backup.
+        // An unfinished copy is useless and must not be mistaken for a backup.
         let _ = [to.join("dump.part"), to.join(PACK)].map(fs::remove_file);
         let _ = fs::remove_dir(to);
     }
@@ -88,12 +89,12 @@ fn copy_into(shared: &Arc<Shared>, pack: &Pack, to: &Path) -> Result<BackupRepor
     Ok(BackupReport { place: to.to_owned(), keys, bytes, damaged_blocks })
 }
 
-/// It was finished: an earlier process may have died in the midst of one.
+/// Whether it was finished: an earlier process may have died during a backup.
 pub fn is_finished(place: &Path) -> bool {
     place.join(DUMP).exists()
 }
 
-/// A backup of an engine alone, e.g. before its format is changed.
+/// A backup of only an engine, e.g. before its format is changed.
 pub fn dump_to(engine: &dyn Engine, place: &Path) -> Result<(), StoreError> {
     let bad = |error: std::io::Error| StoreError::folder(place, &error);
     private::make_folder(place).map_err(bad)?;
@@ -134,13 +135,13 @@ fn write_section(file: &mut impl Write, body: &[u8]) -> std::io::Result<()> {
     file.write_all(body)
 }
 
-/// Fills an empty engine from a backup; an error when anything in the backup's dump isn't as it was written.
+/// Fills an empty engine from a backup. An error when any part of the backup's dump differs from what was written.
 pub fn import(from: &Path, engine: &dyn Engine) -> Result<(), StoreError> {
     read_dump(from, &mut |batch| Ok(engine.apply(&batch)?))?;
     Ok(engine.sync()?)
 }
 
-/// The last batch that a backup holds; `None` when the backup isn't usable.
+/// The number of a backup's last batch; `None` when the backup isn't usable.
 pub fn serial(from: &Path) -> Option<u64> {
     let sealed = value_in(from, SERIAL).ok()??;
     Reader(unseal(SERIAL, &sealed)?).u64()
@@ -161,10 +162,10 @@ pub fn value_in(from: &Path, wanted: &[u8]) -> Result<Option<Vec<u8>>, StoreErro
     Ok(found)
 }
 
-/// Passes on a dump, section by section, after the check of each.
+/// Reads a dump section by section, after checking each.
 fn read_dump(from: &Path, visit: &mut dyn FnMut(Batch) -> Result<(), StoreError>) -> Result<(), StoreError> {
     let bad = |why: &str| StoreError::BadBackup { path: from.to_owned(), why: why.to_owned() };
-    // What the system doesn't give now says nothing of the backup.
+    // A read error of the system says nothing about the backup.
     let unread = |error: std::io::Error, cut: &str| match EngineError::from(error) {
         EngineError::Damaged(_) => bad(cut),
         refused => refused.into(),
@@ -188,14 +189,14 @@ fn read_dump(from: &Path, visit: &mut dyn FnMut(Batch) -> Result<(), StoreError>
             count += 1;
         }
         visit(batch)?;
-        // Only the last section goes on behind its entries.
+        // Only the last section continues behind its entries.
         if let Some(expected) = reader.varint() {
             return if expected == count { Ok(()) } else { Err(bad("its dump is incomplete")) };
         }
     }
 }
 
-/// `None` for one that isn't as it was written.
+/// `None` for a section that differs from what was written.
 fn read_section(file: &mut impl Read) -> std::io::Result<Option<Vec<u8>>> {
     let mut head = [0; 8];
     file.read_exact(&mut head)?;
@@ -208,7 +209,7 @@ fn read_section(file: &mut impl Read) -> std::io::Result<Option<Vec<u8>>> {
     Ok((sum(&length.to_le_bytes(), &body) == expected).then_some(body))
 }
 
-/// The packs of backups, newest first: a block that is bad here may be good there, at the same place.
+/// The packs of backups, newest first. A block that is damaged here may be intact there, at the same offset.
 pub struct OtherPacks(Vec<Pack>);
 
 impl OtherPacks {
@@ -221,7 +222,7 @@ impl OtherPacks {
         Self(places.into_iter().filter_map(open).collect())
     }
 
-    /// The block as it is to stand in the file.
+    /// The block as it must stand in the file.
     pub fn find(&self, at: Pointer) -> Option<Vec<u8>> {
         self.0.iter().find_map(|pack| pack.read_stored(at).ok())
     }
@@ -232,12 +233,12 @@ impl OtherPacks {
 pub struct BackupFound {
     pub number: u64,
     pub place: PathBuf,
-    /// When it was finished, by the file system; nothing for one that never was.
+    /// When it was finished, by the file system; none for an unfinished one.
     pub made: Option<Timestamp>,
     pub bytes: u64,
 }
 
-/// When a backup was finished, by the file system; nothing for one that never was.
+/// When a backup was finished, by the file system; none for an unfinished one.
 pub fn made(place: &Path) -> Option<Timestamp> {
     Timestamp::try_from(fs::metadata(place.join(DUMP)).ok()?.modified().ok()?).ok()
 }
@@ -258,15 +259,15 @@ pub fn found(store: &Path) -> Vec<BackupFound> {
     all
 }
 
-/// What restoring brought.
+/// The result of restoring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreReport {
     pub bytes: u64,
-    /// Where the store that was there before lies now, untouched.
+    /// Where the previous store is now, untouched.
     pub set_aside: Option<PathBuf>,
 }
 
-/// Makes a store out of a backup, in a folder that holds none.
+/// Makes a store from a backup, in a folder without one.
 pub fn restore(from: &Path, to: &Path) -> Result<RestoreReport, StoreError> {
     let (folder, _) = Folder::lock(to)?;
     if !folder.generations()?.is_empty() || folder.has_pack()? {
@@ -275,7 +276,7 @@ pub fn restore(from: &Path, to: &Path) -> Result<RestoreReport, StoreError> {
     put_in_place(from, &folder, EngineKind::default(), super::engine::PAGE_CACHE)
 }
 
-/// Puts a backup in the place of whatever a folder holds. A crash leaves either the one or the other.
+/// Replaces the content of a folder with a backup. A crash leaves either the old or the new content.
 pub fn replace(from: &Path, to: &Path, kind: EngineKind, page_cache: u64) -> Result<RestoreReport, StoreError> {
     if kind == EngineKind::Memory {
         return Err(StoreError::InMemory("restore"));
@@ -298,7 +299,7 @@ fn put_in_place(from: &Path, folder: &Folder, kind: EngineKind, page_cache: u64)
         let _ = fs::remove_file(&beside);
         return Err(error);
     }
-    // It was made while a process ran; as the end of one it is an orderly one.
+    // The backup was made while a process ran. As the end of a run it counts as orderly.
     let serial = keys::get_number(&*engine, SERIAL)?.unwrap_or(0);
     let mut clean = Batch::default();
     keys::put_number(&mut clean, keys::CLEAN, serial);
@@ -306,7 +307,7 @@ fn put_in_place(from: &Path, folder: &Folder, kind: EngineKind, page_cache: u64)
     engine.sync()?;
     let bytes = engine.size_on_disk();
     drop(engine);
-    // Otherwise the next start would think that the newest part is lost.
+    // Otherwise the next start would report that the newest part is lost.
     folder.mark(serial);
     let old: Vec<PathBuf> = before.iter().map(|(number, _)| folder.engine(*number)).chain([folder.pack()]).collect();
     let set_aside = match old.iter().any(|part| part.exists()) {
@@ -321,7 +322,7 @@ fn put_in_place(from: &Path, folder: &Folder, kind: EngineKind, page_cache: u64)
     Ok(RestoreReport { bytes: bytes + pack, set_aside })
 }
 
-/// Leaves pages of zeros out, so that the holes of the pack stay holes.
+/// Skips pages of zeros, so that the holes of the pack stay holes.
 fn copy_sparse(from: &Path, to: &Path) -> std::io::Result<()> {
     let source = File::open(from)?;
     let target = private::create(to)?;

@@ -35,7 +35,7 @@ impl Writer {
     }
 }
 
-/// Reads what a [`Writer`] wrote. `None` means cut off or nonsense, never a panic.
+/// Reads what a [`Writer`] wrote. `None` means cut off or malformed; it never panics.
 #[derive(Clone, Copy)]
 pub struct Reader<'a>(pub &'a [u8]);
 
@@ -70,7 +70,8 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// A number of things that follow, each at least one byte long: what can't fit is refused before memory is asked for.
+    /// A number of following items, each at least one byte long. A number that can't fit is refused before memory is
+    /// allocated.
     pub fn count(&mut self) -> Option<usize> {
         usize::try_from(self.varint()?).ok().filter(|&count| count <= self.0.len())
     }
@@ -89,7 +90,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Checksum over key and content, so that a value under a wrong key is seen too.
+/// Checksum over key and content, so that a value under the wrong key is detected too.
 pub fn sum(key: &[u8], content: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(key);
@@ -105,7 +106,7 @@ pub fn seal(key: &[u8], content: &[u8]) -> Vec<u8> {
     sealed
 }
 
-/// The content, when its checksum is right.
+/// The content, if its checksum is right.
 pub fn unseal<'a>(key: &[u8], sealed: &'a [u8]) -> Option<&'a [u8]> {
     let mut reader = Reader(sealed);
     let expected = reader.u32()?;

@@ -1,4 +1,4 @@
-//! The one thread that writes: takes whatever is accepted, of all agents, and makes one durable batch of it.
+//! The only thread that writes: it takes everything accepted, of all agents, and makes one durable batch of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,26 +20,26 @@ use super::replica::{self, ReplicaError};
 use super::root_slot::RootSlot;
 use super::shared::{Chore, Edit, Shared, Stop};
 
-/// Counts the batches; after a failure it tells whether the last one is there.
+/// The number of the batch. After a failure it shows whether the last batch was written.
 pub const SERIAL: &[u8] = b"!serial";
-/// The journal is cut in steps of at least so many frames, or of so many bytes before compression: a cut rewrites the regions'
-/// summaries.
+/// The journal is cut in steps of at least this many frames, or this many bytes before compression, because a cut
+/// rewrites the regions' summaries.
 const CUT_FRAMES: usize = 32;
 const CUT_BYTES: usize = 448 << 10;
-/// Whatever holds the journal back for so many LSNs is late: records are sealed, however few they are, and events are
-/// carried into their region's slots.
+/// Data that holds the journal back for this many LSNs is late. Then records are sealed, however few they are, and
+/// events are carried into their region's slots.
 const LAG: u64 = 40_960;
-/// In a journal of more bytes, what is older than its newer half of so many is late, however few LSNs that is: an import
-/// puts much into each.
+/// In a journal of more bytes than this, data before its newest half of this many bytes is late, however few LSNs that
+/// is. An import puts much data into each LSN.
 const JOURNAL_BYTES: usize = 16 << 20;
-/// Pause before the disk is tried again, growing to the second.
+/// Delay before the disk is tried again: the first value, growing to the second.
 const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
-/// Batches between two looks at what nobody has read yet in a long journal, which is cut by it.
+/// Batches between two checks for unread signals in a long journal.
 const UNREAD_EVERY: u64 = 8;
-/// Batches between two looks at the size on disk.
+/// Batches between two checks of the size on disk.
 const WEIGH_EVERY: u64 = 512;
 
-/// What is written of one agent.
+/// The data of one agent in a batch.
 struct Share {
     agent: Arc<Agent>,
     entries: Vec<Arc<Waiting>>,
@@ -47,11 +47,11 @@ struct Share {
     unread: Option<Unread>,
     /// Long record values that moved into the pack.
     moved: Vec<(Arc<str>, Vec<u8>, u64, Value)>,
-    /// Nothing follows: the journal is cut as far as it can be.
+    /// No batch follows: the journal is cut as far as possible.
     is_last: bool,
 }
 
-/// Runs until the store is closed or abandoned; then nothing holds the engine any more.
+/// Runs until the store is closed or abandoned. After that nothing holds the engine.
 pub fn run(shared: &Arc<Shared>) {
     let begun = begin(shared);
     while begun && let Some((agents, edits)) = shared.work.take() {
@@ -63,7 +63,7 @@ pub fn run(shared: &Arc<Shared>) {
             shared.upkeep.push(Chore::Weigh);
         }
     }
-    // What was accepted just before the close, and of which the queue wasn't told in time.
+    // Commits accepted just before the close, which the queue didn't hear of in time.
     let mut left = shared.all_agents();
     left.iter().for_each(|agent| agent.state.lock().closed = true);
     left.retain(|agent| !agent.state.lock().waiting.is_empty());
@@ -73,7 +73,7 @@ pub fn run(shared: &Arc<Shared>) {
     }
     shared.upkeep.stop();
     shared.work.refuse_edits();
-    // Whoever packs must be out before the folder is let go: the next opener appends at the same place.
+    // Packing must have ended before the folder is unlocked: the next process appends at the same offset.
     let packing = shared.packing.lock();
     if let Some(pack) = shared.pack() {
         pack.close();
@@ -82,7 +82,7 @@ pub fn run(shared: &Arc<Shared>) {
     let mut gate = shared.gate.lock();
     let is_well = shared.trouble.get().is_none() && shared.check_in_place().is_ok();
     if shared.work.stopping() == Stop::Drained && is_well {
-        // Best effort: without the mark the next start only says that the end was not in order.
+        // Best effort: without the mark, the next start only reports that the end was not orderly.
         let _ = finish(shared, &mut gate);
     }
     shared.trouble.set(Some(NotDurable::Closed));
@@ -97,14 +97,14 @@ pub fn run(shared: &Arc<Shared>) {
     shared.work.end();
 }
 
-/// Writes what the start owes, since the disk was full; false when the store was abandoned before it was done.
+/// Writes the batch left over from the start, when the disk was full. False when the store was abandoned before that.
 fn begin(shared: &Shared) -> bool {
     let Some((first, pack)) = shared.owed.lock().take().zip(shared.pack()) else { return true };
     let serial = shared.gate.lock();
     endure(shared, EngineError::Full, &mut RETRY.0.clone(), *serial) && persist(shared, &pack, &first, *serial)
 }
 
-/// False when the store was abandoned before it was done.
+/// False when the store was abandoned before the write was done.
 fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial: &mut u64) -> bool {
     let Some(pack) = shared.pack() else { return false };
     shared.counters.begin();
@@ -140,14 +140,14 @@ fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial:
     shares.iter().for_each(publish);
     for edit in edits {
         apply_edit(&edit);
-        // The upkeep thread may have ended meanwhile.
+        // The upkeep thread may have ended already.
         let _ = edit.done.send(Ok(()));
     }
     true
 }
 
 fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
-    // Before the entries are taken: every cursor that it counts on is then in this batch or an older one.
+    // Computed before the entries are taken, so every cursor that it counts on is in this batch or an older one.
     let low_water = shared.low_water(&agent);
     let is_last = shared.settles.load(Ordering::Acquire);
     let below = if is_last {
@@ -166,7 +166,7 @@ fn take(shared: &Shared, agent: Arc<Agent>, serial: u64) -> Share {
     Share { agent, entries, low_water, unread, moved: Vec::new(), is_last }
 }
 
-/// Moves long record values into the pack, so that the journal only points at them.
+/// Moves long record values into the pack, so that the journal only refers to them.
 fn spill(share: &mut Share, pack: &Pack) -> Result<(), EngineError> {
     for slot in &mut share.entries {
         if !slot.long.iter().any(|(_, value)| value.is_long()) {
@@ -222,7 +222,7 @@ fn put_root(batch: &mut Batch, agent: &str, name: &str, region: &mut RegionOnDis
 }
 
 impl Share {
-    /// What holds the journal at an LSN below this one is late.
+    /// Data that holds the journal at an LSN below this one is late.
     fn late_before(&self, on_disk: &OnDisk) -> u64 {
         if self.is_last {
             return on_disk.end + 1;
@@ -244,8 +244,8 @@ fn long_before(on_disk: &OnDisk) -> Option<u64> {
     half.map(|frame| frame.first)
 }
 
-/// A region that has fallen silent makes no snapshot any more, and one that says little to much seldom does: its events go
-/// into its slots as they are, one slot at a time, so that the journal need not be kept for them.
+/// A region that has fallen silent makes no snapshots any more, and a large region with few events seldom does. So
+/// its events go into its slots unchanged, one slot at a time, and the journal need not be kept for them.
 fn carry_events(share: &Share, late: u64, on_disk: &mut OnDisk, batch: &mut Batch) {
     let (agent, end) = (share.agent.id.as_str(), on_disk.end);
     let state = share.agent.state.lock();
@@ -269,7 +269,8 @@ fn carry_events(share: &Share, late: u64, on_disk: &mut OnDisk, batch: &mut Batc
     }
 }
 
-/// Drops the front of the journal that nobody needs: delivered, and older than what every region is rebuilt from.
+/// Drops the front of the journal that is no longer needed: delivered, and older than everything that regions are
+/// rebuilt from.
 fn cut(shared: &Shared, share: &Share, on_disk: &mut OnDisk, batch: &mut Batch) {
     let (frames, bytes) = if share.is_last { (1, 1) } else { (CUT_FRAMES, CUT_BYTES) };
     if on_disk.frames.len() < frames && on_disk.frame_bytes < bytes {
@@ -325,8 +326,8 @@ fn write_metas(agent: &str, on_disk: &mut OnDisk, batch: &mut Batch) {
     }
 }
 
-/// The journal on other machines takes it first, so it has all that is ever durable here. False when the store was abandoned
-/// before, or when the agent is another machine's.
+/// Sends the batch to the journal on other machines first, so that journal has everything that becomes durable here.
+/// False when the store was abandoned first, or when the agent belongs to another machine.
 fn send(shared: &Shared, pack: &Pack, batch: &mut Batch) -> bool {
     let Some(replica) = &shared.replica else { return true };
     let (blocks, mut pause) = (pack.take_unsent(), RETRY.0);
@@ -342,7 +343,7 @@ fn send(shared: &Shared, pack: &Pack, batch: &mut Batch) -> bool {
     true
 }
 
-/// Writes until it is on disk; false when the store was abandoned before.
+/// Writes until the batch is on disk; false when the store was abandoned first.
 fn persist(shared: &Shared, pack: &Pack, batch: &Batch, serial: u64) -> bool {
     let mut pause = RETRY.0;
     let watch = Stopwatch::start();
@@ -377,14 +378,14 @@ fn try_persist(shared: &Shared, pack: &Pack, batch: &Batch) -> Result<(), Engine
     shared.check_in_place()
 }
 
-/// Goes degraded, waits a little, and makes the engine usable again. False when the store was abandoned.
+/// Marks the store degraded, waits a little, and makes the engine usable again. False when the store was abandoned.
 fn endure(shared: &Shared, error: EngineError, pause: &mut Duration, serial: u64) -> bool {
     let mut reason = error;
     loop {
         shared.counters.failed();
         shared.trouble.set(Some(NotDurable::Degraded(reason.to_string().into())));
         shared.wake_waiting();
-        // Close gives up by itself after its limit; a store that is only dropped can't wait for a dead disk.
+        // Closing gives up after its limit. A store that is only dropped can't wait for a dead disk.
         if shared.work.stopping() == Stop::Abandoned {
             return false;
         }
@@ -424,7 +425,7 @@ fn apply_edit(edit: &Edit) {
     }
 }
 
-/// The last batch of an orderly end.
+/// The last batch of an orderly shutdown.
 fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     let (Some(engine), Some(pack)) = (shared.backing(), shared.pack()) else { return Ok(()) };
     let mut batch = Batch::default();
@@ -449,7 +450,7 @@ fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Says outside of the database how far it is: some engines open a cut file as if nothing had been behind.
+/// Notes outside the database how far it is: some engines open a truncated file as if nothing were missing.
 fn mark(shared: &Shared, serial: u64) {
     if let Some(folder) = &shared.folder {
         folder.mark(serial);

@@ -1,4 +1,4 @@
-//! Compaction: the engine copied into a new generation, the dead blocks of the pack given back to the disk.
+//! Compaction: copies the engine into a new generation, and returns the pack's dead blocks to the disk.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,9 +9,9 @@ use super::error::{EngineError, StoreError};
 use super::repair::live_extents;
 use super::shared::Shared;
 
-/// It runs by itself when more than this share of what the disk holds isn't alive, 1 in so many.
+/// Compaction starts by itself when more than 1/`WASTE` of the bytes on disk are dead.
 const WASTE: u64 = 4;
-/// A command that ends gives back what isn't alive from so many bytes on, if it is more than 1 in `SLACK_SHARE`.
+/// A command that ends compacts if at least this many bytes are dead, and more than 1/`SLACK_SHARE` of all.
 const SLACK: u64 = 4 << 20;
 const SLACK_SHARE: u64 = 16;
 
@@ -21,7 +21,7 @@ pub struct CompactReport {
     pub bytes_after: u64,
 }
 
-/// Commits go on being accepted; they are durable a little later.
+/// Commits are still accepted meanwhile; they become durable a little later.
 pub fn compact(shared: &Arc<Shared>) -> Result<CompactReport, StoreError> {
     let (Some(pack), Some(folder)) = (shared.pack(), &shared.folder) else {
         return Err(StoreError::InMemory("compact"));
@@ -52,17 +52,17 @@ pub fn compact(shared: &Arc<Shared>) -> Result<CompactReport, StoreError> {
 
 pub fn compact_if_wasteful(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let held = shared.bytes_on_disk();
-    // What a compaction left isn't waste, whatever the figures say.
+    // What remained after a compaction isn't waste, whatever the figures say.
     let has_doubled = held / 2 > shared.counters.left_by_compaction();
     if has_doubled && is_wasteful(shared, held) { compact(shared).map(|_| ()) } else { Ok(()) }
 }
 
-/// The same when the store ends and nobody waits: sled writes over all that is free in its file when it is opened, so a
-/// file that an import let grow would make each start longer by as many bytes.
+/// The same at the end of the store, when nobody waits. sled overwrites all free space in its file at each open. So a
+/// file that an import enlarged would slow down each start.
 pub fn compact_at_end(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let held = shared.bytes_on_disk();
     let has_grown = held - held / WASTE > shared.counters.held_before();
-    // What was emptied or rewritten just now is no waste that an earlier compaction left.
+    // Data just emptied or rewritten is not waste that an earlier compaction left.
     let is_slack = shared.settles.load(Ordering::Acquire)
         && held.saturating_sub(shared.live_bytes()) > SLACK.max(held / SLACK_SHARE)
         && shared.folder.is_some();

@@ -1,4 +1,4 @@
-//! The ordered key-value engine under the store, and the switch that makes it fail on purpose.
+//! The ordered key-value engine below the store, and the switch that makes it fail for tests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub const KEY_LIMIT: usize = 512;
 /// A key's new value; `None` deletes it.
 pub type Change = (Vec<u8>, Option<Vec<u8>>);
 
-/// Changes that happen together or not at all; the later of two for one key holds.
+/// Changes that happen together or not at all. If a key occurs twice, the later change counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch(pub Vec<Change>);
 
@@ -38,7 +38,7 @@ impl Batch {
         self.0.is_empty()
     }
 
-    /// Refuses what an engine couldn't keep safely, naming key and size.
+    /// Refuses what an engine couldn't store safely, naming key and size.
     pub fn check(&self) -> Result<(), EngineError> {
         for (key, value) in &self.0 {
             let size = value.as_ref().map_or(0, Vec::len);
@@ -53,7 +53,7 @@ impl Batch {
     }
 }
 
-/// Called with each key and value of a scan; false ends it.
+/// Called with each key and value of a scan; returning false ends the scan.
 pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> bool + 'a;
 
 /// An ordered key-value tree with atomic batches.
@@ -62,28 +62,28 @@ pub trait Engine: Send + Sync {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, EngineError>;
     /// Ascending from `from` (included) to `to` (excluded, or the end).
     fn scan(&self, from: &[u8], to: Option<&[u8]>, visit: &mut Visit<'_>) -> Result<(), EngineError>;
-    /// All or nothing, seen by reads at once, on disk only after [`Engine::sync`].
+    /// All or nothing. Reads see it at once; it is on disk only after [`Engine::sync`].
     fn apply(&self, batch: &Batch) -> Result<(), EngineError>;
     /// Everything applied so far is on disk when this returns.
     fn sync(&self) -> Result<(), EngineError>;
     fn size_on_disk(&self) -> u64;
 }
 
-/// Bytes that an engine holds its pages in, when nobody says.
+/// The default size of an engine's page cache, in bytes.
 pub const PAGE_CACHE: u64 = 32 << 20;
 
-/// Which engine keeps the store.
+/// The engine of the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
     #[default]
     Sled,
     Redb,
-    /// Nothing is on disk: everything is gone with the process.
+    /// Nothing is on disk: all data is lost when the process ends.
     Memory,
 }
 
 impl EngineKind {
-    /// As it is written in a configuration.
+    /// Its name in a configuration.
     pub fn word(self) -> &'static str {
         match self {
             Self::Sled => "sled",
@@ -106,7 +106,8 @@ impl EngineKind {
         })
     }
 
-    /// Makes anew what a damaged engine's files need beside the data, and says what; nothing where that isn't the damage.
+    /// Restores files that a damaged engine needs beside the data, and says which; none when the damage lies
+    /// elsewhere.
     pub(super) fn mend(self, folder: &Path) -> Result<Option<String>, EngineError> {
         match self {
             Self::Sled => super::sled_engine::mend(folder),
@@ -136,7 +137,7 @@ pub fn copy_all(from: &dyn Engine, to: &dyn Engine) -> Result<u64, EngineError> 
     Ok(count)
 }
 
-/// First key after all that start with `prefix`.
+/// The first key after all keys with this prefix.
 pub fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -152,7 +153,7 @@ const WORKING: u8 = 0;
 const FULL: u8 = 1;
 const STALLED: u8 = 2;
 
-/// Makes the disk of a store fail or hang on purpose, for drills and tests. Clones share the switch.
+/// Makes the disk of a store fail or hang, for drills and tests. Clones share the switch.
 #[derive(Clone, Debug, Default)]
 pub struct FaultSwitch(Arc<Switch>);
 
@@ -188,13 +189,13 @@ impl FaultSwitch {
         self.0.changed.1.notify_all();
     }
 
-    /// Waits until the switch is worked or the time is over.
+    /// Waits until the switch changes or the time is over.
     pub(super) fn wait_changed(&self, limit: Duration) {
         let mut guard = self.0.changed.0.lock();
         self.0.changed.1.wait_for(&mut guard, limit);
     }
 
-    /// Passes, fails or hangs, as the switch stands.
+    /// Passes, fails or hangs, depending on the switch.
     pub(super) fn check(&self) -> Result<(), EngineError> {
         if self.is_working() {
             return Ok(());
@@ -207,7 +208,7 @@ impl FaultSwitch {
     }
 }
 
-/// Any engine with the switch before its writes.
+/// An engine with the switch in front of its writes.
 pub struct Switched {
     inner: Arc<dyn Engine>,
     switch: FaultSwitch,

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, said with the thing, the value and the fix.
+//! Errors of the store. Each names the thing, the value and the fix.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use maxim_bus::ids::{Epoch, Lsn};
 
 use super::replica::ReplicaError;
 
-/// What an engine or the pack answers instead of a result.
+/// Errors of an engine or the pack.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error("no space left on the disk of the store: free some, it goes on by itself")]
+    #[error("no space left on the store's disk: free some; the store then continues by itself")]
     Full,
     #[error("damaged: {0}")]
     Damaged(String),
@@ -22,12 +22,12 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// The data may be whole: the system didn't give it, or took nothing.
+    /// The data may be intact: the system refused to read or write.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Self::Full | Self::Io(_))
     }
 
-    /// What a library panicked with. An error of the system in it counts as that.
+    /// The message of a library's panic. If it contains an error of the system, it counts as that error.
     pub(super) fn panicked(text: &str, in_words: impl FnOnce(&str) -> String) -> Self {
         match system_error(text) {
             Some(error) => error.into(),
@@ -36,7 +36,7 @@ impl EngineError {
     }
 }
 
-/// An error of the operating system that somebody wrote down as `Debug` does, as libraries that hand on copies do.
+/// Finds an error of the operating system in `Debug` output, as written by libraries that pass on copies.
 fn system_error(text: &str) -> Option<io::Error> {
     let code = text.split_once("Os { code: ")?.1;
     let code = code.split_once(',')?.0.parse().ok()?;
@@ -53,7 +53,7 @@ impl From<io::Error> for EngineError {
         match (error.kind(), error.raw_os_error()) {
             (Kind::StorageFull | Kind::QuotaExceeded, _) => Self::Full,
             (Kind::UnexpectedEof, _) => Self::Damaged("the file ends early".into()),
-            // What isn't as it was left, or was read as a place in a file and is none, isn't the disk's fault.
+            // Missing or changed files, and offsets that don't exist, aren't the disk's fault.
             (Kind::NotFound | Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput, _) | (_, None) => {
                 Self::Damaged(error.to_string())
             }
@@ -79,7 +79,7 @@ pub enum StoreError {
          or name another"
     )]
     Folder { folder: PathBuf, why: String },
-    #[error("{place} can't be read or written now ({why}), so nothing of it was changed or put aside: {fix}")]
+    #[error("{place} can't be read or written now ({why}), so nothing there was changed or put aside: {fix}")]
     Refused { place: PathBuf, why: String, fix: &'static str },
     #[error(
         "the disk of {folder} is full: {free} bytes are free, opening the store takes up to {needed}; nothing is lost and \
@@ -105,9 +105,9 @@ pub enum StoreError {
          `maxim machines leave`"
     )]
     Replicated(PathBuf),
-    #[error("entry {sequence} of the journal on other machines is of no use: {why}")]
+    #[error("entry {sequence} of the journal on other machines can't be used: {why}")]
     BadEntry { sequence: u64, why: String },
-    #[error("{0}: see that it can be reached, and that no other machine lives the agent")]
+    #[error("{0}: check that it can be reached, and that no other machine runs the agent")]
     Replica(#[from] ReplicaError),
     #[error("{0} is not empty: restore into an empty folder, or move its content away first")]
     NotEmpty(PathBuf),
@@ -124,7 +124,7 @@ impl StoreError {
         Self::Folder { folder: folder.to_owned(), why: error.to_string() }
     }
 
-    /// As [`StoreError::folder`], where a full disk is told apart.
+    /// As [`StoreError::folder`], but a full disk has its own error.
     pub(super) fn disk(place: &Path, error: io::Error) -> Self {
         match EngineError::from(error) {
             EngineError::Damaged(why) => Self::Folder { folder: place.to_owned(), why },
@@ -138,7 +138,7 @@ impl StoreError {
     }
 }
 
-/// What helps against an error of the system.
+/// The fix for an error of the system.
 pub(super) fn fix_of(why: &str) -> &'static str {
     let is_one_of = |codes: [i32; 3]| codes.iter().any(|code| why.contains(&format!("(os error {code})")));
     if is_one_of([libc::EACCES, libc::EPERM, libc::EROFS]) {
@@ -150,7 +150,7 @@ pub(super) fn fix_of(why: &str) -> &'static str {
     }
 }
 
-/// What was accepted isn't on disk, and why.
+/// The commit isn't on disk, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotDurable {
     /// It stays accepted and is written when the cause is gone.
@@ -164,7 +164,7 @@ pub enum NotDurable {
     Unknown(Lsn),
 }
 
-/// A commit that wasn't taken. Nothing of it happened.
+/// A commit that was refused. Nothing of it took effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptError {
     #[error("an older incarnation ({given:?}) wanted to commit, the region is at {current:?}: it must end")]

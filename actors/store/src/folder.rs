@@ -1,4 +1,4 @@
-//! The store's folder: who holds it, and which of its parts count.
+//! The store's folder: which process holds it, and which of its parts are valid.
 //!
 //! ```text
 //! lock            who holds the folder
@@ -25,21 +25,22 @@ use super::error::{EngineError, StoreError};
 use super::private;
 use super::reserve;
 
-/// A process that is just ending lets go within this time.
+/// Attempts to lock. A process that is just ending releases the lock within this time.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(15);
 const COMPLETE: &str = "complete";
 
 pub struct Folder {
     pub path: PathBuf,
-    /// The one in use when the store was opened.
+    /// The generation in use when the store was opened.
     pub generation: u64,
     lock: Mutex<Option<File>>,
     mark: File,
 }
 
 impl Folder {
-    /// Makes the folder if needed and locks it. Also answers how often it was opened before, as the lock file says.
+    /// Creates the folder if needed and locks it. Also returns how often it was opened before, according to the lock
+    /// file.
     pub fn lock(path: &Path) -> Result<(Self, u64), StoreError> {
         let bad = |error: io::Error| StoreError::folder(path, &error);
         private::make_folder(path).map_err(bad)?;
@@ -51,7 +52,7 @@ impl Folder {
                 TryLockError::Error(error) => return Err(bad(error)),
                 TryLockError::WouldBlock if tries == LOCK_TRIES => {
                     let holder = match Holder::read(&mut file).pid {
-                        0 => "another process, whose id the lock file doesn't say".into(),
+                        0 => "another process (the lock file doesn't give its id)".into(),
                         pid => format!("process {pid}"),
                     };
                     return Err(StoreError::Locked { folder: path.to_owned(), holder });
@@ -67,16 +68,16 @@ impl Folder {
         Ok((Self { path: path.to_owned(), generation: 0, lock: Mutex::new(Some(file)), mark }, boot))
     }
 
-    /// Whether what this process holds is still what lies in the folder: files that were removed or replaced go on taking
-    /// what is written, and nobody finds it again.
+    /// Whether the open files are still the files in the folder. Writes to files that were removed or replaced still
+    /// succeed, but nobody finds the data again.
     ///
     /// # Errors
-    /// Something isn't there any more.
+    /// Some file or folder was removed or replaced.
     pub fn check_in_place(&self, generation: u64) -> Result<(), EngineError> {
         let gone = |part: &str| {
             let place = self.path.join(part);
             EngineError::Io(format!(
-                "{} was removed or replaced while the store is open: put it back, or end this process and start anew",
+                "{} was removed or replaced while the store is open: put it back, or restart this process",
                 place.display()
             ))
         };
@@ -97,13 +98,13 @@ impl Folder {
         }
     }
 
-    /// Notes that a batch is on disk. Written after it and not synced, so it never says more than is true; a failure
-    /// only makes it say less.
+    /// Notes that a batch is on disk. The mark is written after the batch and not synced, so it never claims too
+    /// much; a failure only makes it claim less.
     pub fn mark(&self, serial: u64) {
         let _ = self.mark.write_all_at(&seal(b"mark", &serial.to_le_bytes()), 0);
     }
 
-    /// The last batch that was certainly on disk; 0 when nothing readable is noted.
+    /// The last batch that was certainly on disk; 0 when the mark can't be read.
     pub fn marked(&self) -> u64 {
         let mut sealed = [0; 12];
         if self.mark.read_exact_at(&mut sealed, 0).is_err() {
@@ -118,7 +119,7 @@ impl Folder {
         matches!(file.try_lock(), Err(TryLockError::WouldBlock)).then(|| Holder::read(&mut file).pid)
     }
 
-    /// Says in the lock file who holds it.
+    /// Writes this process's id into the lock file.
     pub fn sign(&self, boot: u64) -> Result<(), StoreError> {
         let mut slot = self.lock.lock();
         let Some(file) = slot.as_mut() else { return Err(StoreError::Closed) };
@@ -139,13 +140,13 @@ impl Folder {
         self.path.join("pack")
     }
 
-    /// There is one.
+    /// Whether the pack exists.
     pub fn has_pack(&self) -> Result<bool, StoreError> {
         self.pack().try_exists().map_err(|error| StoreError::disk(&self.path, error))
     }
 
-    /// Generations there are, newest first, and whether each was finished. What can't be looked up is an error and not
-    /// absent, or good data would make room for an empty store.
+    /// The existing generations, newest first, and whether each was finished. A failed lookup is an error and doesn't
+    /// count as absent; otherwise an empty store could replace good data.
     pub fn generations(&self) -> Result<Vec<(u64, bool)>, StoreError> {
         let bad = |error: io::Error| StoreError::disk(&self.path, error);
         let mut found = Vec::new();
@@ -155,7 +156,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// A new, empty generation. Until it is completed it doesn't count.
+    /// Creates a new, empty generation. It isn't valid until it is completed.
     pub fn begin_generation(
         &self,
         generation: u64,
@@ -173,7 +174,7 @@ impl Folder {
         Ok(File::open(&self.path)?.sync_all()?)
     }
 
-    /// What can't be removed is left over; the next start removes it.
+    /// If something can't be removed, the next start removes it.
     pub fn remove_generation(&self, generation: u64) {
         let _ = fs::remove_dir_all(self.engine(generation));
     }
@@ -188,7 +189,7 @@ impl Folder {
         next(&self.path.join("backups"))
     }
 
-    /// Moves (or copies, where the original goes on) parts of the folder aside, untouched.
+    /// Moves parts of the folder aside, untouched. Copies them if the original stays in use.
     pub fn quarantine(&self, parts: &[PathBuf], copy: bool) -> Result<PathBuf, StoreError> {
         let place = next(&self.path.join("quarantine"))?;
         let bad = |error: io::Error| StoreError::disk(&place, error);
@@ -198,7 +199,7 @@ impl Folder {
             if !copy {
                 fs::rename(part, place.join(name)).map_err(bad)?;
             } else if let Err(error) = copy_whole(part, &place.join(name)) {
-                // Half a copy helps nobody, and each start would leave another.
+                // Half a copy is useless, and each start would leave another.
                 let _ = fs::remove_dir_all(&place);
                 let size = super::sled_engine::folder_size(part);
                 return Err(match StoreError::disk(&place, error) {
@@ -211,18 +212,18 @@ impl Folder {
     }
 }
 
-/// The disk of a folder has no room for a start and so many bytes beside it.
+/// The error for a disk without room for a start plus this many bytes.
 pub fn full_disk(folder: &Path, beside: u64) -> StoreError {
     StoreError::NoSpace { folder: folder.to_owned(), free: reserve::free(folder), needed: reserve::RESERVE + beside }
 }
 
-/// Where the next of the numbered entries of a folder goes.
+/// The path for the next numbered entry of a folder.
 fn next(all: &Path) -> Result<PathBuf, StoreError> {
     let found = numbered(all, "").map_err(|error| StoreError::disk(all, error))?;
     Ok(all.join(format!("{:06}", found.last().map_or(1, |(number, _)| number + 1))))
 }
 
-/// Entries of a folder named by a prefix and a number, ascending.
+/// Entries of a folder whose names are the prefix and a number, ascending.
 pub fn numbered(folder: &Path, prefix: &str) -> io::Result<Vec<(u64, PathBuf)>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -254,7 +255,7 @@ fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
 #[derive(Default)]
 struct Holder {
     pid: u32,
-    /// In clock ticks since the machine started: tells a process from a later one with the same id.
+    /// In clock ticks since the machine started: distinguishes a process from a later one with the same id.
     start: u64,
     boot: u64,
 }
@@ -269,14 +270,14 @@ impl Holder {
             return Self::default();
         }
         let pid = field("pid ").and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0);
-        // A damaged number must not use up the epochs.
+        // A damaged number must not exhaust the epochs.
         let boot = field("boot ").filter(|boot| *boot < 1 << 32).unwrap_or(0);
         Self { pid, start: field("start ").unwrap_or(0), boot }
     }
 
     fn write(&self, file: &mut File) -> io::Result<()> {
         let text = format!("pid {}\nstart {}\nboot {}\n", self.pid, self.start, self.boot);
-        // In place, so that a full disk needn't find room for it anew.
+        // Overwritten in place, so that it needs no new space on a full disk.
         file.rewind()?;
         file.write_all(text.as_bytes())?;
         file.set_len(text.len() as u64)
@@ -285,7 +286,7 @@ impl Holder {
 
 fn process_start() -> u64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Fields are counted behind the name, which is in brackets and may hold spaces.
+    // Fields are counted behind the name, which is in brackets and may contain spaces.
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
     after.split_whitespace().nth(19).and_then(|field| field.parse().ok()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! How the store is doing, in figures.
+//! The state of the store, in figures.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 
 use super::shared::Shared;
 
-/// A write that takes longer counts as a disk that doesn't answer.
+/// A write that takes longer counts as a disk that doesn't respond.
 const SILENT: Duration = Duration::from_millis(900);
 
-/// Whether what is accepted gets to the disk.
+/// Whether accepted data reaches the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreStatus {
     Ok,
@@ -22,17 +22,17 @@ pub enum StoreStatus {
 pub struct StoreHealth {
     pub status: StoreStatus,
     pub engine: &'static str,
-    /// Of the engine and the pack, holes not counted.
+    /// Size of the engine and the pack, without holes.
     pub bytes_on_disk: u64,
-    /// Of journal, roots and sealed records that are still needed.
+    /// Size of journal, roots and sealed records that are still needed.
     pub live_bytes: u64,
     /// Batches made durable since the store was opened.
     pub commits: u64,
     /// Writes that failed since the store was opened.
     pub failures: u64,
-    /// Bytes that are accepted and not on disk.
+    /// Bytes accepted but not yet on disk.
     pub waiting_bytes: u64,
-    /// A reading met a bad checksum; the next start, or a repair, looks at everything.
+    /// A read found a bad checksum. The next start, or a repair, checks everything.
     pub damage_seen: bool,
     /// Compactions since the store was opened.
     pub compactions: u64,
@@ -41,10 +41,10 @@ pub struct StoreHealth {
     pub latency: Latency,
 }
 
-/// How long batches took to be on disk.
+/// How long batches took until they were on disk.
 #[derive(Clone, Debug)]
 pub struct Latency {
-    /// Upper bound in microseconds and number of batches in it, ascending, empty ones left out.
+    /// Upper bound in microseconds and number of batches, ascending, without empty buckets.
     pub histogram: Vec<(u64, u64)>,
     pub p50_us: u64,
     pub p99_us: u64,
@@ -56,9 +56,9 @@ const BUCKETS: usize = 128;
 pub struct Counters {
     commits: AtomicU64,
     failures: AtomicU64,
-    /// When the write that is under way began; 0 when there is none.
+    /// When the current write began; 0 when there is none.
     writing_since: AtomicU64,
-    /// Bytes on disk when the store was opened, and after the last compaction since.
+    /// Bytes on disk when the store was opened; after a compaction, the bytes after it.
     opened_with: AtomicU64,
     compacted_to: AtomicU64,
     compactions: AtomicU64,
@@ -109,7 +109,7 @@ impl Counters {
         self.opened_with.store(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes on disk when it was opened, or after a compaction since.
+    /// Bytes on disk at opening, or after the last compaction since.
     pub fn held_before(&self) -> u64 {
         match self.left_by_compaction() {
             0 => self.opened_with.load(Ordering::Relaxed),
@@ -193,7 +193,7 @@ impl Shared {
         let mut live = 0;
         for agent in self.everybody() {
             live += agent.state.lock().regions.values().map(|region| region.records.sealed.bytes()).sum::<u64>();
-            // The committer holds it while it encodes, which is short; the figure may wait for that.
+            // The committer holds this lock while it encodes, which is short. This figure may wait for it.
             let on_disk = agent.on_disk.lock();
             live += on_disk.frame_bytes as u64;
             live += on_disk.regions.values().flat_map(|region| region.slots).map(|slot| slot.bytes as u64).sum::<u64>();

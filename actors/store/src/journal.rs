@@ -1,5 +1,5 @@
-//! Journal frames: the commits of one agent, in order, packed some to a frame and compressed: signals of a turn repeat each
-//! other, and every byte is copied several times on its way to the disk.
+//! Journal frames: the commits of one agent, in order. Several are packed into a frame and compressed, because
+//! signals of a turn repeat each other, and every byte is copied several times on its way to the disk.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::codec::{Reader, Writer};
 use super::records::Value;
 
-/// A frame is closed when it reaches this many bytes before compression; a larger commit has one of its own. The more is in
-/// it, the more of it repeats something: compressed it is a few chunks of the database.
+/// A frame is closed when it reaches this many bytes before compression; a larger commit gets its own frame. Larger
+/// frames compress better: a compressed frame takes a few chunks of the database.
 const FRAME_BYTES: usize = 40_000;
-/// Frames whose entries stand as they are; written by older programs, and for gaps.
+/// Frames with uncompressed entries; written by older programs, and for gaps.
 const PLAIN: u8 = 1;
 /// Frames whose entries are one LZ4 block.
 const COMPRESSED: u8 = 2;
-/// More is never in a frame: what claims it is damaged.
+/// No frame is larger; a frame that claims more is damaged.
 const MOST_BYTES: usize = 256 << 20;
 
 /// How far a region has consumed each lane of its inbox.
@@ -31,7 +31,7 @@ pub struct Cursors {
 }
 
 impl Cursors {
-    /// A cursor never goes back.
+    /// Cursors never go back.
     pub fn advance(&mut self, lane: Lane, to: Lsn) {
         let cursor = match lane {
             Lane::Control => &mut self.control,
@@ -41,7 +41,7 @@ impl Cursors {
     }
 }
 
-/// Whose an accepted commit is, and its place in the agent's order.
+/// The region of an accepted commit, and its position in the agent's order.
 #[derive(Clone, Debug)]
 pub struct Head {
     pub lsn: u64,
@@ -49,12 +49,12 @@ pub struct Head {
     pub epoch: Epoch,
     pub consumed: Option<(Lane, Lsn)>,
     pub state_hash: u64,
-    /// Emissions, which follow the commit in the order.
+    /// Number of emissions, which follow the commit in the order.
     pub emitted: u64,
 }
 
 impl Head {
-    /// LSN of the last thing in it.
+    /// The LSN of its last emission, or of the commit.
     pub fn last(&self) -> u64 {
         self.lsn + self.emitted
     }
@@ -63,15 +63,15 @@ impl Head {
 /// Records as a commit holds them.
 pub type Records = Vec<(Vec<u8>, Value)>;
 
-/// An accepted commit as it waits for the disk: written down already, so that the thread that writes finds it in one piece,
-/// and the rooms' memory stays theirs.
+/// An accepted commit that waits for the disk. It is already serialized, so the writing thread finds it in one piece
+/// and doesn't touch the rooms' memory.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     pub head: Head,
     pub has_events: bool,
-    /// Events and emissions as in a frame, and behind them the records, unless they are in `long`.
+    /// Events and emissions as in a frame, followed by the records, unless they are in `long`.
     body: Vec<u8>,
-    /// The records, where there is a value among them that goes into the pack first.
+    /// The records, if one of them has a value that must first go into the pack.
     pub long: Records,
     /// Written to the region's slot, not into the frame.
     pub root: Option<Arc<[u8]>>,
@@ -128,11 +128,11 @@ impl Waiting {
         }
     }
 
-    /// What it emitted, in order.
+    /// Its emissions, in order.
     pub fn emissions(&self) -> Vec<Arc<[u8]>> {
         let mut from = Reader(&self.body);
         let emissions = read_events(&mut from).and_then(|_| read_emissions(&mut from));
-        // It was written by this process.
+        // This process wrote it, so it is readable.
         emissions.unwrap_or_default()
     }
 }
@@ -153,7 +153,7 @@ fn read_emissions(from: &mut Reader<'_>) -> Option<Vec<Arc<[u8]>>> {
     (0..from.count()?).map(|_| from.bytes().map(Into::into)).collect()
 }
 
-/// A commit as it is read back.
+/// A commit as read back.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub head: Head,
@@ -188,24 +188,24 @@ impl Entry {
     }
 }
 
-/// What the committer remembers of a frame on disk, to know when it may go.
+/// What the committer knows of a frame on disk, to decide when it may be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameSpan {
-    /// Where it lies; says nothing of its order.
+    /// Where it is stored; independent of its order.
     pub place: u64,
     pub first: u64,
     pub last: u64,
     /// 0 when it has no emissions.
     pub last_emission: u64,
     pub chunks: u16,
-    /// Before compression.
+    /// Size before compression.
     pub bytes: usize,
 }
 
-/// Packs entries into frames: for each the span (without place and chunks) and the content.
+/// Packs entries into frames. Returns for each its span (without place and chunks) and its content.
 pub fn pack(entries: &[Arc<Waiting>]) -> Vec<(FrameSpan, Vec<u8>)> {
     let mut frames = Vec::new();
-    // Both are written over by each frame.
+    // Both buffers are reused for each frame.
     let (mut body, mut block) = (Writer(Vec::with_capacity(2 * FRAME_BYTES)), Vec::new());
     let mut start = 0;
     for (index, entry) in entries.iter().enumerate() {
@@ -235,7 +235,7 @@ fn close(entries: &[Arc<Waiting>], body: &[u8], block: &mut Vec<u8>) -> (FrameSp
         frame.count(entries.len());
         frame
     };
-    // No room for more: what doesn't get smaller isn't compressed.
+    // No room for more bytes: data that doesn't shrink isn't compressed.
     block.resize(block.len().max(body.len()), 0);
     let frame = match lz4::block::compress_to_buffer(body, None, false, &mut block[..body.len()]) {
         Ok(length) if length > 0 && length < body.len() => {
@@ -244,7 +244,7 @@ fn close(entries: &[Arc<Waiting>], body: &[u8], block: &mut Vec<u8>) -> (FrameSp
             frame.0.extend_from_slice(&block[..length]);
             frame.0
         }
-        // What doesn't get smaller stands as it is.
+        // Data that doesn't shrink is stored uncompressed.
         _ => {
             let mut frame = head(PLAIN, body.len());
             frame.0.extend_from_slice(body);
@@ -264,7 +264,7 @@ fn body<'a>(version: u8, mut reader: Reader<'a>) -> Option<Cow<'a, [u8]>> {
     (body.len() == length).then_some(Cow::Owned(body))
 }
 
-/// A frame without entries, in the place of LSNs whose commits are lost.
+/// A frame without entries, in place of LSNs whose commits are lost.
 pub fn gap(first: u64, last: u64) -> Vec<u8> {
     let mut frame = Writer::default();
     frame.u8(PLAIN);
@@ -274,7 +274,7 @@ pub fn gap(first: u64, last: u64) -> Vec<u8> {
     frame.0
 }
 
-/// Reads a frame back, from its place. `None` for what this program doesn't understand.
+/// Decodes a frame, given its place. `None` for formats that this program doesn't know.
 pub fn unpack(content: &[u8], place: u64, chunks: u16) -> Option<(FrameSpan, Vec<Entry>)> {
     let mut head = Reader(content);
     let version = head.u8().filter(|version| [PLAIN, COMPRESSED].contains(version))?;
@@ -294,10 +294,10 @@ pub fn unpack(content: &[u8], place: u64, chunks: u16) -> Option<(FrameSpan, Vec
     Some((FrameSpan { place, first, last, last_emission, chunks, bytes: body.len() }, entries))
 }
 
-/// A region's summary, written when the journal before it goes.
+/// A region's summary, written when earlier journal entries are dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
-    /// The commit up to which it holds.
+    /// The last commit that it covers.
     pub lsn: u64,
     pub cursors: Cursors,
     pub state_hash: u64,
@@ -388,7 +388,7 @@ mod tests {
         made.records.push((b"m".to_vec(), Value::Inline(vec![3; INLINE_BYTES + 1].into())));
         let mut long = (*waiting(&made)).clone();
         assert_eq!(long.long, made.records);
-        // As the committer does it; where a value lies doesn't matter here.
+        // As the committer does it; the value's location doesn't matter here.
         let spilled = Value::Spilled([].into());
         for held in [&mut long.long, &mut made.records] {
             held.iter_mut().filter(|(_, value)| value.is_long()).for_each(|(_, value)| *value = spilled.clone());

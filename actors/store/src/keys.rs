@@ -1,4 +1,4 @@
-//! The keys in the engine's one tree, and values that span several of them.
+//! The keys in the engine's single tree, and values that span several keys.
 //!
 //! One letter for the kind, then the agent, a zero byte, the region, a zero byte. Names hold no zero bytes.
 
@@ -15,7 +15,7 @@ pub const BOOT: &[u8] = b"!boot";
 pub const CLEAN: &[u8] = b"!clean";
 /// Where the pack ended when it was last synced.
 pub const PACK_END: &[u8] = b"!pack";
-/// A reading found damage: the next start looks at everything.
+/// A read found damage: the next start checks everything.
 pub const DAMAGE_SEEN: &[u8] = b"!damage";
 
 pub const HEAD: u8 = b'h';
@@ -25,9 +25,9 @@ pub const MAIL: u8 = b'm';
 pub const RUNS: u8 = b'r';
 pub const ROOT: u8 = b'o';
 
-/// Bytes of content in one key of a spanning value.
+/// Bytes of content per key of a spanning value.
 const CHUNK: usize = 4096;
-/// Before the content of the first chunk: checksum over all, and the length.
+/// Bytes before the content of the first chunk: checksum over all, and the length.
 const CHUNK_HEAD: usize = 8;
 
 pub fn agent(kind: u8, agent: &str) -> Vec<u8> {
@@ -69,7 +69,7 @@ pub fn letters(agent_name: &str, first: u64) -> Vec<u8> {
     key
 }
 
-/// Agent and region out of a key of a kind that has both.
+/// Agent and region from a key of a kind that has both.
 pub fn names(key: &[u8]) -> Option<(&str, &str)> {
     let mut parts = key.get(1..)?.splitn(3, |&byte| byte == 0);
     let agent = std::str::from_utf8(parts.next()?).ok()?;
@@ -77,7 +77,7 @@ pub fn names(key: &[u8]) -> Option<(&str, &str)> {
     Some((agent, region))
 }
 
-/// Agent out of a key of any kind but the store's own.
+/// Agent from a key of any kind except the store's own.
 pub fn agent_name(key: &[u8]) -> Option<&str> {
     std::str::from_utf8(key.get(1..)?.split(|&byte| byte == 0).next()?).ok()
 }
@@ -86,7 +86,7 @@ pub fn put_number(batch: &mut Batch, key: &[u8], number: u64) {
     batch.put(key.to_vec(), seal(key, &number.to_le_bytes()));
 }
 
-/// `Ok(None)` when it isn't there.
+/// `Ok(None)` when it doesn't exist.
 pub fn get_number(engine: &dyn Engine, key: &[u8]) -> Result<Option<u64>, EngineError> {
     let Some(sealed) = engine.get(key)? else { return Ok(None) };
     let number = unseal(key, &sealed).and_then(|content| Reader(content).u64());
@@ -100,7 +100,8 @@ fn chunk_key(base: &[u8], index: u16) -> Vec<u8> {
     key
 }
 
-/// Writes a value of any length up to 256 MB; deletes chunks of a longer predecessor. Returns how many chunks it took.
+/// Writes a value of any length up to 256 MB and deletes surplus chunks of a longer predecessor. Returns the number
+/// of chunks.
 pub fn put_spanning(batch: &mut Batch, base: &[u8], content: &[u8], chunks_before: u16) -> u16 {
     let mut writer = Writer(Vec::with_capacity(content.len() + CHUNK_HEAD));
     writer.u32(sum(base, content));
@@ -117,7 +118,7 @@ pub fn put_spanning(batch: &mut Batch, base: &[u8], content: &[u8], chunks_befor
     count
 }
 
-/// Takes the content of a spanning value and leaves its keys, for the next one.
+/// Removes the content of a spanning value but leaves its keys, for the next value.
 pub fn empty_spanning(batch: &mut Batch, base: &[u8], chunks: u16) {
     for index in 0..chunks {
         batch.put(chunk_key(base, index), Vec::new());
@@ -130,12 +131,12 @@ pub fn delete_spanning(batch: &mut Batch, base: &[u8], chunks: u16) {
     }
 }
 
-/// A spanning value as it was found.
+/// A spanning value as read.
 pub struct Spanning {
     /// `None` when its checksum is wrong or a part is missing.
     pub content: Option<Vec<u8>>,
     pub chunks: u16,
-    /// Only its keys are there.
+    /// Only its keys exist.
     pub is_empty: bool,
 }
 

@@ -1,7 +1,8 @@
-//! Durable state: one store for a process, many agents in it. Accepted first, durable a moment later.
+//! Durable state: one store for a process, with many agents in it. Data is accepted first and durable a moment later.
 //!
-//! A commit is *accepted* when it has its place in the agent's order, and *durable* when the committer has it on disk.
-//! Inside the brain nothing waits for the disk; whatever leaves it waits for the LSN that was newest when it was decided.
+//! A commit is *accepted* when it has its position in the agent's order, and *durable* when the committer has it on
+//! disk. Inside the brain nothing waits for the disk. Everything that leaves the brain waits for the LSN that was
+//! newest when it was decided.
 
 mod agent;
 mod away;
@@ -57,28 +58,28 @@ pub use replica::{Follower, Position, Replica, ReplicaError, extents, opening_en
 
 use shared::{Shared, Stop};
 
-/// How a store is kept.
+/// How a store is configured.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
     pub engine: EngineKind,
-    /// A store made by another engine is copied over when it is opened; else opening it is an error.
+    /// A store made by another engine is converted when it is opened; otherwise opening it is an error.
     pub converts: bool,
-    /// Bytes that the engine holds its pages in.
+    /// The size of the engine's page cache, in bytes.
     pub page_cache: u64,
-    /// Bytes of an agent that may wait for the disk; then commits are refused.
+    /// Maximum bytes of an agent that wait for the disk; beyond that, commits are refused.
     pub tail_limit: usize,
-    /// Bytes of records of a region that are held in memory before they are sealed.
+    /// Bytes of a region's records in memory before they are sealed.
     pub seal_bytes: usize,
     /// Bytes of sealed blocks held in memory.
     pub cache_bytes: usize,
-    /// Bytes on disk from which the store compacts itself, when a quarter of them isn't alive.
+    /// Bytes on disk from which the store compacts itself, when a quarter of them is dead.
     pub compact_bytes: u64,
     /// How long closing waits for the disk.
     pub close_limit: Duration,
-    /// Opened for one command, not for a life: when the life before it ended badly, that stays to be told to the next, and
-    /// before it ends what was replaced to a good part is rewritten and a long journal emptied.
+    /// Opened for one command, not for a whole run. If the previous run ended badly, that report stays for the next
+    /// run. Before the command ends, regions with many replaced records are rewritten and a long journal is emptied.
     pub visits: bool,
-    /// Whoever opens it knows that there was a store: where its folder holds none, that is a loss and no beginning.
+    /// The caller knows that there was a store. If its folder holds none, that is a loss and not a first start.
     pub was_used: bool,
 }
 
@@ -99,7 +100,7 @@ impl Default for StoreOptions {
     }
 }
 
-/// How long the threads of an abandoned store may take to let go.
+/// Time limit for the threads of an abandoned store to release it.
 const ABANDON_LIMIT: Duration = Duration::from_secs(2);
 
 /// The store of a process. Clones share it; the last one dropped ends it.
@@ -109,16 +110,17 @@ pub struct StateStore(Arc<Owner>);
 struct Owner(Arc<Shared>);
 
 impl StateStore {
-    /// Opens or makes the store in a folder. Damage is no error: it is put aside, repaired as far as possible, and
-    /// reported; on a full disk it begins, and nothing new is durable before there is room. Errors: another process holds it,
-    /// its format is newer, or the system doesn't give or take what lies there; then it is all as it was.
+    /// Opens or creates the store in a folder. Damage is no error: damaged parts are put aside, repaired as far as
+    /// possible, and reported. On a full disk the store opens, but new data becomes durable only when there is room.
+    /// Errors: another process holds it, its format is newer, or the system refuses to read or write; then nothing
+    /// has changed.
     pub fn open(folder: &Path, options: StoreOptions) -> Result<(Self, OpenReport), StoreError> {
         open::open(folder, options, None)
     }
 
-    /// As [`StateStore::open`], where a journal on other machines takes each batch before the disk here does. Errors also: the
-    /// store doesn't stand where the journal does ([`Follower`] brings it there), it has lost something that the journal still
-    /// has, or the journal doesn't take the first batch.
+    /// As [`StateStore::open`], where a journal on other machines receives each batch before this disk does. More
+    /// errors: the store is not at the journal's position ([`Follower`] brings it there); it has lost data that the
+    /// journal still has; or the journal refuses the first batch.
     pub fn open_replicated(
         folder: &Path,
         options: StoreOptions,
@@ -127,12 +129,12 @@ impl StateStore {
         open::open(folder, options, Some(replica))
     }
 
-    /// A store without a disk: durable at once, gone with its value.
+    /// A store without a disk: durable at once, gone when it is dropped.
     pub fn in_memory() -> Self {
         Self(Arc::new(Owner(Arc::new(Shared::new(StoreOptions::default(), FaultSwitch::default(), None, None, 1)))))
     }
 
-    /// A store on an engine and a pack given from outside.
+    /// A store on a given engine and pack.
     pub fn with_engine(
         engine: Arc<dyn Engine>,
         pack: Box<dyn Medium>,
@@ -167,14 +169,14 @@ impl StateStore {
         let (committer, upkeep) = (shared.clone(), shared.clone());
         let thread = |name: &str| std::thread::Builder::new().name(name.into());
         thread("store-commit").spawn(move || committer::run(&committer)).map_err(failed)?;
-        // From here on dropping the owner ends the committer.
+        // From here on, dropping the owner ends the committer.
         let store = Self(Arc::new(Owner(shared)));
         thread("store-upkeep").spawn(move || upkeep::run(&upkeep)).map_err(failed)?;
         Ok(store)
     }
 
-    /// The part of an agent, made when it is new. Of one that is away and can't be read now, nothing is shown or taken:
-    /// [`AgentStore::recover`] says why.
+    /// The part of an agent, created if it is new. If the agent is unloaded and can't be read now, nothing is shown
+    /// or accepted: [`AgentStore::recover`] says why.
     pub fn agent(&self, id: &AgentId) -> AgentStore {
         let shared = self.0.0.clone();
         AgentStore { agent: shared.agent(id), shared }
@@ -192,13 +194,13 @@ impl StateStore {
         self.0.0.agents.lock().len()
     }
 
-    /// Lets go of what memory holds of an agent; [`StateStore::agent`] reads it again. False while somebody still uses it, or
-    /// not all of it is on the disk: ask again later. A store without a disk keeps all that it has.
+    /// Unloads an agent's data from memory; [`StateStore::agent`] loads it again. False while it is in use, or not
+    /// all of it is on disk: try again later. A store without a disk keeps all its data.
     pub fn let_go(&self, id: &AgentId) -> bool {
         self.0.0.let_go(id)
     }
 
-    /// Makes the disk fail or hang on purpose.
+    /// Makes the disk fail or hang, for tests.
     pub fn faults(&self) -> FaultSwitch {
         self.0.0.switch.clone()
     }
@@ -207,12 +209,12 @@ impl StateStore {
         self.0.0.health()
     }
 
-    /// Copies what is on disk at this moment into an empty folder, while the store goes on.
+    /// Copies the data on disk at this moment into an empty folder, while the store keeps running.
     pub fn backup(&self, to: &Path) -> Result<BackupReport, StoreError> {
         backup::backup(&self.0.0, to)
     }
 
-    /// A backup in the store's own `backups` folder, of which the newest `keep` stay. Those are used for repairs.
+    /// Makes a backup in the store's own `backups` folder and keeps the newest `keep`. Repairs use these backups.
     pub fn backup_rotating(&self, keep: usize) -> Result<BackupReport, StoreError> {
         let Some(folder) = &self.0.0.folder else { return Err(StoreError::InMemory("back up")) };
         let report = backup::backup(&self.0.0, &folder.next_backup()?)?;
@@ -224,18 +226,18 @@ impl StateStore {
         Ok(report)
     }
 
-    /// Makes a store out of a backup, in a folder that holds none.
+    /// Makes a store from a backup, in a folder without one.
     pub fn restore(from: &Path, folder: &Path) -> Result<RestoreReport, StoreError> {
         backup::restore(from, folder)
     }
 
-    /// Puts a backup in the place of the store in a folder, which is moved aside, untouched. Errors: a process holds
-    /// the store, or the backup isn't usable; then everything is as it was.
+    /// Replaces the store in a folder with a backup. The old store is moved aside, untouched. Errors: a process holds
+    /// the store, or the backup isn't usable; then nothing has changed.
     pub fn replace(from: &Path, folder: &Path, options: &StoreOptions) -> Result<RestoreReport, StoreError> {
         backup::replace(from, folder, options.engine, options.page_cache)
     }
 
-    /// Counts processes that this store hasn't seen, up to the number of one: the next has a number of its own.
+    /// Counts processes that this store hasn't seen, up to the given number, so that the next one gets a new number.
     ///
     /// # Errors
     /// The disk.
@@ -249,39 +251,39 @@ impl StateStore {
         backup::made(place)
     }
 
-    /// The process that holds the store of a folder; 0 where that isn't known.
+    /// The process that holds the store of a folder; 0 if unknown.
     pub fn held_by(folder: &Path) -> Option<u32> {
         folder::Folder::held_by(folder)
     }
 
-    /// The backups in the folder of a store, newest first. The store may be open.
+    /// The backups in a store's folder, newest first. The store may be open.
     pub fn backups_in(folder: &Path) -> Vec<BackupFound> {
         backup::found(folder)
     }
 
-    /// The folder that the store lies in; nothing for one without a disk.
+    /// The store's folder; none for a store without a disk.
     pub fn folder(&self) -> Option<&Path> {
         self.0.0.folder.as_ref().filter(|_| !self.0.0.in_memory).map(|folder| folder.path.as_path())
     }
 
-    /// Reads everything on disk and says what is damaged.
+    /// Reads everything on disk and reports damage.
     pub fn verify(&self) -> VerifyReport {
         repair::verify(&self.0.0)
     }
 
-    /// Takes damaged blocks of records from backups, or out.
+    /// Replaces damaged blocks of records from backups, or removes them.
     pub fn repair(&self) -> Result<RepairReport, StoreError> {
         repair::repair_all(&self.0.0)
     }
 
-    /// Gives dead space back to the disk. It also runs by itself when a quarter of what
-    /// the disk holds isn't alive, and it has doubled since the last time.
+    /// Returns dead space to the disk. This also happens automatically, when a quarter of the bytes on disk is dead
+    /// and the size has doubled since the last time.
     pub fn compact(&self) -> Result<CompactReport, StoreError> {
         compact::compact(&self.0.0)
     }
 
-    /// Waits until everything accepted is on disk, marks the end as orderly, and lets go of the folder. An error when
-    /// the disk doesn't take it within the limit of the options; then the rest is lost.
+    /// Waits until everything accepted is on disk, marks the end as orderly, and unlocks the folder. An error when
+    /// the disk doesn't finish within the limit of the options; then the rest is lost.
     pub fn close(self) -> Result<(), StoreError> {
         self.0.end()
     }
@@ -295,11 +297,11 @@ impl Owner {
             shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
             return Ok(());
         }
-        // First, or whoever goes on accepting would keep it from ever ending.
+        // First of all: otherwise a room that goes on committing would keep it from ever ending.
         shared.all_agents().iter().for_each(|agent| agent.state.lock().closed = true);
         let in_place = shared.check_in_place();
         if in_place.is_ok() && shared.trouble.get().is_none() {
-            // A life that ends is waited for; a command that has let a sleep run has the time.
+            // At the end of a run somebody waits. A command that has run a sleep has the time.
             let rewritten = if shared.options.visits { upkeep::settle(shared) } else { Ok(()) };
             if let Err(error) = rewritten.map_err(StoreError::from).and_then(|()| compact::compact_at_end(shared)) {
                 shared.counters.compaction_failed(error.to_string());
@@ -313,7 +315,7 @@ impl Owner {
         }
         let reason = shared.trouble.get().unwrap_or(NotDurable::TimedOut);
         shared.work.stop(Stop::Abandoned);
-        // Lets a thread out that hangs in a stall made on purpose.
+        // Frees a thread that hangs in a stall made by a test.
         shared.switch.fail();
         shared.work.wait_ended(ABANDON_LIMIT);
         Err(reason.into())
@@ -322,7 +324,7 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Close was either called, or nobody asks any more whether it worked.
+        // Either close was called, or nobody asks any more whether it worked.
         let _ = self.end();
     }
 }

@@ -1,4 +1,4 @@
-//! Reads every agent out of an engine: checks what is there, keeps what can be kept, says what can't.
+//! Reads every agent from an engine: checks the data, keeps what can be kept, reports the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,11 +22,11 @@ pub struct Loaded {
     pub agents: BTreeMap<AgentId, Arc<Agent>>,
     pub repaired: Vec<String>,
     pub lost: Vec<Loss>,
-    /// Takes what is damaged out of the engine.
+    /// Removes damaged data from the engine.
     pub fix: Batch,
 }
 
-/// `floor` is the epoch that every region begins at, at least.
+/// `floor` is the lowest epoch at which a region begins.
 pub fn load(engine: &dyn Engine, floor: Epoch) -> Result<Loaded, EngineError> {
     let mut loaded = Loaded::default();
     for name in agent_names(engine)? {
@@ -41,10 +41,10 @@ pub fn load(engine: &dyn Engine, floor: Epoch) -> Result<Loaded, EngineError> {
     Ok(loaded)
 }
 
-/// One agent as it lies on the disk.
+/// Reads one agent from the disk.
 ///
 /// # Errors
-/// The disk, or something of it is lost.
+/// The disk failed, or some data is lost.
 pub fn load_one(engine: &dyn Engine, id: &AgentId, floor: Epoch) -> Result<Agent, EngineError> {
     let mut loaded = Loaded::default();
     let agent = AgentLoad::new(engine, &mut loaded, id.as_str()).load(id, floor)?;
@@ -54,7 +54,7 @@ pub fn load_one(engine: &dyn Engine, id: &AgentId, floor: Epoch) -> Result<Agent
     }
 }
 
-/// Jumps from agent to agent in each kind of key, so that their number counts and not that of the keys.
+/// Jumps from agent to agent within each kind of key, so the cost depends on the number of agents, not of keys.
 fn agent_names(engine: &dyn Engine) -> Result<BTreeSet<String>, EngineError> {
     let mut names = BTreeSet::new();
     for kind in [keys::HEAD, keys::FRAME, keys::META, keys::RUNS, keys::ROOT] {
@@ -82,11 +82,11 @@ struct AgentLoad<'a> {
     on_disk: OnDisk,
     /// Valid roots by region, oldest first.
     roots: BTreeMap<Arc<str>, Vec<RootSlot>>,
-    /// Regions with a root that can't be read, and how many slots of each were written.
+    /// Regions with an unreadable root, and how many slots of each were written.
     bad_roots: BTreeMap<Arc<str>, usize>,
     sealed: BTreeMap<Arc<str>, Sealed>,
     entries: Vec<Entry>,
-    /// Set when the journal had to be cut: the last LSN that is left.
+    /// Set when the journal had to be cut: its last remaining LSN.
     cut: Option<u64>,
 }
 
@@ -162,14 +162,14 @@ impl<'a> AgentLoad<'a> {
         Ok(())
     }
 
-    /// Keeps the longest prefix of the journal that is whole.
+    /// Keeps the longest intact prefix of the journal.
     fn read_frames(&mut self) -> Result<(), EngineError> {
         let key = keys::agent(keys::HEAD, self.name);
         let sealed = self.engine.get(&key)?;
         let head = sealed.as_deref().and_then(|sealed| {
             let mut reader = Reader(unseal(&key, sealed)?);
             let (end, dropped) = (reader.u64()?, reader.u64()?);
-            // Stores of older programs have none: everything that is kept is looked at.
+            // Stores of older programs have none: then everything stored is examined.
             Some((end, dropped, reader.u64().unwrap_or(0)))
         });
         let mut frames: Vec<(FrameSpan, Vec<Entry>)> = Vec::new();
@@ -183,7 +183,7 @@ impl<'a> AgentLoad<'a> {
                 None => bad.push((key, frame.chunks)),
             }
         }
-        // Their places say nothing of their order.
+        // The frames' places don't show their order.
         frames.sort_by_key(|(span, _)| span.first);
         let newest = frames.last().map_or(0, |(span, _)| span.last);
         let first = frames.first().map_or(0, |(span, _)| span.first - 1);
@@ -206,14 +206,14 @@ impl<'a> AgentLoad<'a> {
         if end < known_end || (head.is_none() && !bad.is_empty()) {
             self.close_gap(end, known_end, bad);
         } else {
-            // The journal is whole without them.
+            // The journal is complete without them.
             for (key, chunks) in bad {
                 keys::delete_spanning(&mut self.to.fix, &key, chunks);
-                self.to.repaired.push(format!("agent {}: a place of the journal that wasn't in use", self.name));
+                self.to.repaired.push(format!("agent {}: an unused place of the journal", self.name));
             }
         }
         if head.is_none() || self.cut.is_some() {
-            // Rooms may have gone back with the journal: what it holds is looked at again.
+            // Rooms may have lost state together with the journal, so all its contents are examined again.
             self.to.fix.put(key.clone(), seal(&key, &self.on_disk.head()));
         } else {
             self.on_disk.delivered = head.map_or(0, |(.., delivered)| delivered);
@@ -234,7 +234,7 @@ impl<'a> AgentLoad<'a> {
         Ok(())
     }
 
-    /// A frame without entries takes the place of what is lost, so that no LSN is given twice.
+    /// A frame without entries replaces what is lost, so that no LSN is assigned twice.
     fn close_gap(&mut self, end: u64, known_end: u64, bad: Vec<(Vec<u8>, u16)>) {
         let known_end = known_end.max(end + 1);
         self.cut = Some(end);
@@ -328,7 +328,7 @@ impl<'a> AgentLoad<'a> {
         region.records.sealed = Arc::new(self.sealed.remove(name).unwrap_or_default());
     }
 
-    /// With the other slot, or with all events since the beginning, nothing is lost by a bad root.
+    /// If the other slot is intact, or all events since the beginning exist, a bad root loses nothing.
     fn judge_bad_roots(&mut self, state: &mut AgentState, name: &Arc<str>, bad: usize, floor: Epoch) {
         let has_other = self.roots.contains_key(name);
         let has_events = state.region(name, floor).event_count > 0;
@@ -339,7 +339,7 @@ impl<'a> AgentLoad<'a> {
                 .repaired
                 .push(format!("agent {}, region {name}: a root, from {from} and the events after it", self.name));
         } else {
-            // Events without what they change would make a wrong state.
+            // Events without the state that they change would make a wrong state.
             let region = state.region(name, floor);
             region.events.clear();
             (region.event_count, region.event_bytes) = (0, 0);

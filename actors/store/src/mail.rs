@@ -1,5 +1,5 @@
-//! Mail of rooms that don't read it, taken out of the journal: one letter for a room that is down must not keep all that
-//! was written after it.
+//! Mail of rooms that don't read it, moved out of the journal. Otherwise one letter for a room that is down would
+//! keep all of the journal after it.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,13 +14,13 @@ use super::error::EngineError;
 use super::journal::unpack;
 use super::keys;
 
-/// Letters that are copied at once, at most; the journal is kept from the next one on until it is its turn.
+/// Maximum number of letters copied at once. The journal is kept from the next letter on, until that one is copied.
 const CARRIED: usize = 256;
 
-/// A signal that some room has yet to hear, by its LSN.
+/// A signal that some room hasn't read yet, with its LSN.
 pub type Letter = (u64, Arc<[u8]>);
 
-/// Letters that were carried together and stand in one place, until all of them are read.
+/// Letters that were moved together and are stored in one place, until all of them are read.
 pub struct Bundle {
     key: Vec<u8>,
     chunks: u16,
@@ -40,7 +40,7 @@ impl Bundle {
     }
 }
 
-/// What is unread of a part of the journal that is late.
+/// The unread signals in a part of the journal that is late.
 pub struct Unread {
     /// The part ends before this LSN.
     below: u64,
@@ -49,7 +49,7 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// Asked before what waits is taken: who has read a letter by now said so in this batch or an older one.
+    /// Determined before waiting commits are taken. So every reading counted here is in this batch or an older one.
     pub fn of(agent: &Agent, below: Option<u64>) -> Option<Self> {
         let below = below?;
         let ask = agent.unread.lock().clone()?;
@@ -58,8 +58,8 @@ impl Unread {
     }
 }
 
-/// Writes unread letters into a place of their own, each once. The LSN up to which the journal is then needed by nobody's
-/// inbox; none when a letter could not be read.
+/// Writes each unread letter once, into a place of its own. Returns the LSN up to which no inbox needs the journal
+/// any more; none when a letter could not be read.
 pub fn carry(
     unread: &Unread,
     engine: &dyn Engine,
@@ -80,7 +80,7 @@ pub fn carry(
     Some(later.first().unwrap_or(&unread.below).saturating_sub(1))
 }
 
-/// Lets go of the bundles that everybody has read.
+/// Drops bundles that all rooms have read.
 pub fn drop_delivered(low_water: u64, on_disk: &mut OnDisk, batch: &mut Batch) {
     drop_read(on_disk, batch, |bundle| bundle.lsns.last().is_none_or(|last| *last <= low_water));
 }
@@ -95,7 +95,7 @@ fn drop_read(on_disk: &mut OnDisk, batch: &mut Batch, is_read: impl Fn(&Bundle) 
     });
 }
 
-/// All letters that were carried and whose place in the journal is gone, ascending.
+/// All moved letters whose place in the journal is gone, ascending.
 pub fn cut_away(engine: &dyn Engine, agent: &str, dropped: u64) -> Result<Vec<Letter>, EngineError> {
     let mut letters = Vec::new();
     for (key, found) in keys::spanning(engine, &keys::agent(keys::MAIL, agent))? {

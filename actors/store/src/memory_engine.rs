@@ -1,4 +1,4 @@
-//! A disk that is only thought of: for simulations and tests. It can lose its power and be started again.
+//! A simulated disk in memory, for simulations and tests. It can lose its power and be restarted.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -17,12 +17,12 @@ pub struct MemoryEngine(Arc<Mutex<Disk>>);
 #[derive(Default)]
 struct Disk {
     tree: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// Undo of what isn't synced, newest last; one entry per batch.
+    /// Undo records of unsynced batches, newest last; one entry per batch.
     unsynced: Vec<Vec<Change>>,
     pack: Vec<u8>,
     pack_synced: Vec<u8>,
     writes: u64,
-    /// The power goes when this many writes and syncs have been done.
+    /// The power fails after this many writes and syncs.
     cut_at: Option<u64>,
 }
 
@@ -42,18 +42,18 @@ impl MemoryEngine {
         Box::new(self.clone())
     }
 
-    /// How many writes and syncs were done.
+    /// The number of writes and syncs so far.
     pub fn writes(&self) -> u64 {
         self.0.lock().writes
     }
 
-    /// From the `writes`-th write or sync on nothing reaches the disk any more.
+    /// From the `writes`-th write or sync on, nothing reaches the disk any more.
     pub fn cut_power_at(&self, writes: u64) {
         self.0.lock().cut_at = Some(writes);
     }
 
-    /// Loses what wasn't synced and starts again. With a seed a part survives, as on a real disk: the first batches of
-    /// those applied, and any sectors of the pack.
+    /// Loses unsynced data and restarts. With a seed, a part survives, as on a real disk: the first of the applied
+    /// batches, and random sectors of the pack.
     pub fn power_cut(&self, seed: Option<u64>) {
         let mut disk = self.0.lock();
         let mut chance = seed.map(|seed| seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);

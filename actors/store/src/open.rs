@@ -1,4 +1,4 @@
-//! Opening a folder: always ends in a store that works, and says what it found and what it lost.
+//! Opening a folder. It ends in a working store where possible, and reports what it found and what was lost.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use super::reserve;
 use super::shared::Shared;
 use super::{StateStore, StoreOptions};
 
-/// The format of this program. A store of a newer one is refused, an older one is migrated.
+/// The format of this program. A newer store is refused, an older one is migrated.
 pub const FORMAT_VERSION: u32 = 5;
 
 type Migration = fn(&dyn Engine) -> Result<(), EngineError>;
-/// Entry i takes a store from format i + 1 to i + 2. A journal on other machines doesn't hear of what one changes: where one does,
-/// a replicated store needs a new copy there.
+/// Entry i migrates a store from format i + 1 to i + 2. A journal on other machines isn't told of the changes. If a
+/// migration changes data, a replicated store needs a new copy there.
 const MIGRATIONS: &[Migration] = &[
-    // Journal frames of the first format are read as they are; the number keeps its programs from compressed ones, which
-    // they would take for damage.
+    // Journal frames of the first format can still be read. The new number only keeps older programs away, because
+    // they would take compressed frames for damage.
     |_| Ok(()),
-    // So it is with the pack's blocks of the second.
+    // The same for the pack's blocks of the second format.
     |_| Ok(()),
-    // And with the heads of the third's envelopes.
+    // The same for the envelope heads of the third format.
     |_| Ok(()),
-    // Before the fifth a frame's key was its first LSN: a place like any other, that will be used again.
+    // Before the fifth format, a frame's key was its first LSN. It is a place like any other and will be reused.
     |_| Ok(()),
 ];
 
-/// Something that was there and isn't any more.
+/// Something that existed and is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// `None` when it concerns the whole store.
     pub agent: Option<String>,
     pub what: String,
-    /// First and last of the commits that are gone, where that is known.
+    /// First and last of the lost commits, if known.
     pub lsns: Option<(Lsn, Lsn)>,
 }
 
@@ -66,43 +66,43 @@ impl std::fmt::Display for Loss {
     }
 }
 
-/// How opening went.
+/// The result of opening.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenReport {
     /// There was no store here before.
     pub fresh: bool,
-    /// There was one, as whoever opens it knows, and nothing of it is left.
+    /// The caller knows that there was a store, and nothing of it is left.
     pub was_gone: bool,
     /// The last process closed it in order.
     pub clean: bool,
-    /// How often it was opened, this time included.
+    /// How often it was opened, including this time.
     pub boot: u64,
-    /// Damage that cost nothing.
+    /// Damage that lost nothing.
     pub repaired: Vec<String>,
-    /// Where damaged parts were put, untouched.
+    /// Where damaged parts were moved, untouched.
     pub quarantined: Vec<PathBuf>,
-    /// The backup that took the place of what couldn't be read.
+    /// The backup that replaced an unreadable database.
     pub restored_from: Option<PathBuf>,
     pub lost: Vec<Loss>,
-    /// The disk is full: it began all the same, and nothing new is durable before there is room.
+    /// The disk is full. The store opened, but new data becomes durable only when there is room.
     pub full: bool,
     /// The newest LSN of each agent.
     pub heads: Vec<(String, Lsn)>,
 }
 
 impl OpenReport {
-    /// Nothing was found wrong.
+    /// No problem was found.
     pub fn is_sound(&self) -> bool {
         self.repaired.is_empty() && self.quarantined.is_empty() && self.restored_from.is_none() && self.lost.is_empty()
     }
 }
 
-/// An engine that could be opened and read, with what was in it.
+/// An engine that could be opened and read, with its contents.
 struct Found {
     engine: Arc<dyn Engine>,
     generation: u64,
     loaded: Loaded,
-    /// The last batch in it.
+    /// The number of its last batch.
     serial: u64,
 }
 
@@ -122,7 +122,7 @@ pub fn open(
     open_locked(folder, boots, options, replica).map_err(|error| refusal(&place, error))
 }
 
-/// What the system refused, in words for whoever can mend it.
+/// A refusal of the system, in words for the person who can fix it.
 fn refusal(folder: &Path, error: StoreError) -> StoreError {
     match error {
         StoreError::Engine(EngineError::Full) => full_disk(folder, 0),
@@ -146,14 +146,14 @@ fn open_locked(
         }
         found => found,
     };
-    // At once, so that what is written first doesn't use up what the next start needs.
+    // At once, so that the first writes don't use up the space that the next start needs.
     reserve::take(&folder.path);
     let found = found?;
     folder.generation = found.generation;
     let engine = found.engine;
     replica::check(replica.as_deref(), &*engine, &folder.path)?;
     if replica.is_some() {
-        // The journal has what is lost here.
+        // The journal has the data that is lost here.
         if let Some(loss) = report.lost.first().or(found.loaded.lost.first()) {
             return Err(EngineError::Damaged(loss.to_string()).into());
         }
@@ -183,7 +183,7 @@ fn open_locked(
     };
     report.full = owed.is_some();
     match folder.sign(boot) {
-        // The former holder stands there yet; a number of this life that isn't written was given to nothing durable.
+        // The lock file still names the former holder. The unwritten number of this run was given to nothing durable.
         Err(_) if report.full => {}
         signed => signed?,
     }
@@ -217,7 +217,7 @@ fn open_locked(
             shared.note_damage();
             return Ok((store, report));
         }
-        // Noted, so that the next start looks at everything where this one can't.
+        // Noted, so that the next start checks everything if this one can't.
         let repaired = repair_all(&shared).inspect_err(|_| shared.note_damage())?;
         report.repaired.extend(repaired.repaired);
         report.lost.extend(repaired.lost);
@@ -225,7 +225,7 @@ fn open_locked(
     Ok((store, report))
 }
 
-/// One that is damaged counts as absent; one that the disk doesn't give is an error.
+/// A damaged number counts as absent; a read failure is an error.
 fn number(engine: &dyn Engine, key: &[u8]) -> Result<Option<u64>, EngineError> {
     match keys::get_number(engine, key) {
         Err(error) if !error.is_refusal() => Ok(None),
@@ -233,13 +233,13 @@ fn number(engine: &dyn Engine, key: &[u8]) -> Result<Option<u64>, EngineError> {
     }
 }
 
-/// Nothing on disk but the lock, so that a second process still gets a clear message.
+/// Only the lock is on disk, so that a second process still gets a clear message.
 fn open_in_memory(path: &Path, options: StoreOptions) -> Result<(StateStore, OpenReport), StoreError> {
     let (folder, _) = Folder::lock(path)?;
     if let Some((generation, _)) = folder.generations()?.first() {
         return Err(other_engine(&folder, EngineKind::of(&folder.engine(*generation))?, options.engine));
     }
-    // Boots are counted for what is on disk: one that left nothing there must not count as lost.
+    // Openings are counted only for data on disk: a process that left nothing there must not count as lost.
     folder.sign(0)?;
     let shared = Shared::new(options, FaultSwitch::default(), None, Some(folder), 1);
     let report = OpenReport { fresh: true, boot: 1, ..OpenReport::default() };
@@ -258,7 +258,7 @@ fn find_engine(
 ) -> Result<Found, StoreError> {
     let generations = folder.generations()?;
     let newest = generations.first().map_or(0, |(generation, _)| *generation);
-    // A finished one counts before any that isn't; one that isn't only when somebody removed its mark.
+    // A finished generation is preferred. An unfinished one counts only if its mark was removed.
     let (finished, unfinished): (Vec<_>, Vec<_>) = generations.into_iter().partition(|(_, complete)| *complete);
     let only_unfinished = finished.is_empty();
     let mut candidates = if only_unfinished { unfinished.clone() } else { finished };
@@ -285,7 +285,7 @@ fn find_engine(
                 report.fresh = boots == 0 && found.loaded.agents.is_empty() && only_unfinished;
                 return Ok(found);
             }
-            // Begun and never used: the process died in its first start.
+            // Begun but never used: the process died during its first start.
             Ok(None) if boots == 0 && !folder.has_pack()? => folder.remove_generation(generation),
             Ok(None) => why = Some("it is empty".to_owned()),
             Err(StoreError::Engine(EngineError::Damaged(text))) => why = Some(text),
@@ -303,7 +303,7 @@ fn find_engine(
     start_anew(folder, options, newest + 1, why, boots, report)
 }
 
-/// The database lacks batches that were on disk: says so, or why a backup that has more of them takes its place.
+/// The database lacks batches that were on disk. Reports that, or returns why a backup with more of them replaces it.
 fn newer_backup(folder: &Folder, found: &Found, report: &mut OpenReport) -> Result<Option<String>, StoreError> {
     let (there, marked) = (found.serial, folder.marked());
     if there >= marked {
@@ -320,7 +320,7 @@ fn newer_backup(folder: &Folder, found: &Found, report: &mut OpenReport) -> Resu
     Ok(None)
 }
 
-/// `None` for a database that was made and never used.
+/// `None` for a database that was created but never used.
 fn try_generation(
     folder: &Folder,
     options: &StoreOptions,
@@ -368,7 +368,7 @@ fn try_generation(
     Ok(Some(Found { engine, generation, loaded, serial }))
 }
 
-/// Brings an older format to this program's, after `keep` has kept what is there.
+/// Migrates an older format to this program's, after `keep` has saved the old data.
 fn migrate(
     engine: &dyn Engine,
     format: u32,
@@ -388,7 +388,7 @@ fn migrate(
     Ok(())
 }
 
-/// No database can be read: the newest usable backup, or an empty one.
+/// No database can be read: uses the newest usable backup, or an empty database.
 fn start_anew(
     folder: &Folder,
     options: &StoreOptions,
@@ -403,7 +403,7 @@ fn start_anew(
         match backup::import(&place, &*engine) {
             Ok(()) => {
                 let format = number(&*engine, keys::FORMAT)?.unwrap_or(1);
-                // The backup itself is kept as it is.
+                // The backup itself stays unchanged.
                 migrate(&*engine, u32::try_from(format).unwrap_or(u32::MAX), MIGRATIONS, &mut || Ok(()))?;
                 folder.complete_generation(generation)?;
                 let loaded = load(&*engine, Epoch((boots + 1) * super::shared::EPOCHS_PER_BOOT))?;

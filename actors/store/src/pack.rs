@@ -1,4 +1,4 @@
-//! The pack: an append-only file of sealed blocks. The engine holds the pointers to them.
+//! The pack: an append-only file of sealed blocks. The engine stores the pointers to them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -19,25 +19,26 @@ use super::private;
 const MAGIC: &[u8; 8] = b"MXMPACK1";
 /// Blocks start after the head, so that offset 0 never points at one.
 const HEAD_BYTES: u64 = 64;
-/// Bytes before each block: mark, length, checksum. They let a person or a repair walk the file without the engine.
+/// Bytes before each block: mark, length, checksum. With them a person or a repair can walk the file without the
+/// engine.
 const BLOCK_HEAD: usize = 12;
-/// The body stands as it is.
+/// Mark of an uncompressed body.
 const PLAIN: &[u8; 4] = b"MXB1";
-/// The body's length (u32, little endian) and the body, compressed by LZ4.
+/// Mark of a compressed block: the body's length (u32, little endian) and the body, compressed by LZ4.
 const COMPRESSED: &[u8; 4] = b"MXZ1";
-/// No body is longer.
+/// Maximum length of a body.
 const BODY_BYTES: usize = 16 << 20;
-/// Effort of LZ4 for what will lie long, 3 to 12: of records of episodes 4 leaves a fifth less than quick packing, and 9 a
-/// hundredth less than that.
+/// LZ4 level for long-lived data, 3 to 12. For records of episodes, level 4 makes a fifth less than quick packing; 9
+/// saves only another hundredth.
 const DENSE_LEVEL: i32 = 4;
-/// A file system frees whole pages only.
+/// File systems free only whole pages.
 const PAGE: u64 = 4096;
 
-/// Where a block is and what its checksum must be.
+/// The position of a block and its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer {
     pub offset: u64,
-    /// In the file, without its head.
+    /// Length in the file, without its head.
     pub length: u32,
     pub crc: u32,
 }
@@ -53,22 +54,22 @@ impl Pointer {
         Some(Self { offset: from.varint()?, length: u32::try_from(from.varint()?).ok()?, crc: from.u32()? })
     }
 
-    /// First byte after the block.
+    /// The first byte after the block.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(BLOCK_HEAD as u64 + u64::from(self.length))
     }
 }
 
-/// How a block is compressed; it is read at the same speed.
+/// How a block is compressed. The reading speed is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Written soon, and soon merged with others.
+    /// For data that will soon be merged with other data.
     Quick,
-    /// It will lie long: smaller by a fifth, for ten times the work.
+    /// For long-lived data: smaller by a fifth, for ten times the work.
     Dense,
 }
 
-/// A block's body as it was read.
+/// A block's body as read.
 #[derive(Default)]
 pub struct Block {
     body: Box<[u8]>,
@@ -80,7 +81,7 @@ impl Block {
         Self { body: body.into(), entries: OnceLock::new() }
     }
 
-    /// Where its entries begin, as `walk` finds them when it is asked for the first time.
+    /// The offsets of its entries, as `walk` finds them at the first call.
     pub fn entries(&self, walk: impl FnOnce(&[u8]) -> Option<Box<[u32]>>) -> Option<&[u32]> {
         self.entries.get_or_init(|| walk(&self.body)).as_deref()
     }
@@ -94,16 +95,16 @@ impl Deref for Block {
     }
 }
 
-/// A block with its head as it stands in the file, and where.
+/// A block with its head as it stands in the file, and its offset.
 pub type Stored = (u64, Arc<[u8]>);
 
-/// Where the pack's bytes are: a file, or memory.
+/// Where the pack's bytes are stored: in a file, or in memory.
 pub trait Medium: Send + Sync {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<(), EngineError>;
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), EngineError>;
     fn sync(&self) -> Result<(), EngineError>;
     fn length(&self) -> u64;
-    /// Gives the space back to the disk where that is possible.
+    /// Returns the space to the disk if possible.
     fn punch(&self, offset: u64, length: u64);
     fn size_on_disk(&self) -> u64;
 }
@@ -126,7 +127,7 @@ impl Medium for File {
     }
 
     fn punch(&self, offset: u64, length: u64) {
-        // Not every file system can; then compaction gets the space back.
+        // Some file systems can't do this; then compaction frees the space.
         let _ = rustix::fs::fallocate(self, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length);
     }
 
@@ -140,27 +141,27 @@ pub struct Pack {
     switch: FaultSwitch,
     state: Mutex<Appending>,
     cache: Mutex<Cache>,
-    /// Blocks that a journal elsewhere hasn't been given; nothing where there is none.
+    /// Blocks that the journal on other machines hasn't received; none without such a journal.
     unsent: Mutex<Option<Vec<Stored>>>,
 }
 
 struct Appending {
     closed: bool,
     end: u64,
-    /// Not certainly on disk. After a failed sync the kernel may have dropped them, so they are written again.
+    /// Possibly not on disk. After a failed sync the kernel may have dropped them, so they are written again.
     unsynced: BTreeMap<u64, Unsynced>,
-    /// The file reaches at least so far, once it is synced.
+    /// The file has at least this length, once it is synced.
     written_end: u64,
 }
 
 struct Unsynced {
     block: Arc<[u8]>,
-    /// A sync covers only what was written before it began.
+    /// It was written before the sync began; a sync covers only such writes.
     is_written: bool,
 }
 
 impl Pack {
-    /// Opens or creates the file. `known_end` is the end that the engine knows; a shorter file has lost something.
+    /// Opens or creates the file. `known_end` is the end that the engine knows. If the file is shorter, data is lost.
     pub fn open(path: &Path, switch: FaultSwitch, cache_bytes: usize, known_end: u64) -> Result<Self, EngineError> {
         let is_new = !path.exists();
         let file = private::options().open(path)?;
@@ -185,13 +186,13 @@ impl Pack {
             // The head is a mark for people; every block is checked by its own pointer.
             medium.write_at(0, MAGIC)?;
         }
-        // Never below what the engine knows: an old pointer must not meet a new block.
+        // Never below the end that the engine knows: an old pointer must not meet a new block.
         let end = medium.length().max(known_end).max(HEAD_BYTES).next_multiple_of(PAGE);
         let state = Mutex::new(Appending { closed: false, end, unsynced: BTreeMap::new(), written_end: known_end });
         Ok(Self { medium, switch, state, cache: Mutex::new(Cache::new(cache_bytes)), unsent: Mutex::default() })
     }
 
-    /// A pack that is only read, as that of a backup.
+    /// A read-only pack, such as that of a backup.
     pub fn read_only(path: &Path) -> Result<Self, EngineError> {
         let state = Mutex::new(Appending { closed: true, end: 0, unsynced: BTreeMap::new(), written_end: 0 });
         let switch = FaultSwitch::default();
@@ -199,17 +200,18 @@ impl Pack {
         Ok(Self { medium: Box::new(File::open(path)?), switch, state, cache, unsent })
     }
 
-    /// From now on what is appended is kept until it is taken, see `replica.rs`.
+    /// From now on, appended blocks are kept until they are taken; see `replica.rs`.
     pub fn keep_unsent(&self) {
         self.unsent.lock().get_or_insert_default();
     }
 
-    /// What was appended since the last call, as it stands in the file; nothing where it isn't kept.
+    /// Blocks appended since the last call, as they stand in the file; empty when they aren't kept.
     pub fn take_unsent(&self) -> Vec<Stored> {
         self.unsent.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Writes a block, as [`Pack::read_stored`] gave it, over one that is damaged; only its own fits there.
+    /// Overwrites a damaged block with an intact copy, as [`Pack::read_stored`] returned it. Only a copy of the same
+    /// block is accepted.
     pub fn heal(&self, at: Pointer, block: &[u8]) -> Result<(), EngineError> {
         self.switch.check()?;
         self.medium.write_at(at.offset, block)?;
@@ -263,19 +265,19 @@ impl Pack {
         Ok(block)
     }
 
-    /// As [`Pack::read`], without pushing other blocks out of the cache.
+    /// As [`Pack::read`], but doesn't push other blocks out of the cache.
     pub fn read_once(&self, at: Pointer) -> Result<Arc<Block>, EngineError> {
         Ok(Arc::new(Block::new(self.read_uncached(at)?)))
     }
 
-    /// The body of a block, from the file, its checksum verified.
+    /// The body of a block, read from the file, its checksum verified.
     pub fn read_uncached(&self, at: Pointer) -> Result<Vec<u8>, EngineError> {
         let mut body = Vec::new();
         self.read_behind(at, &mut body)?;
         Ok(body)
     }
 
-    /// As [`Pack::read_uncached`], behind what is there: a value of many blocks is put together without a copy of each.
+    /// As [`Pack::read_uncached`], appended to `into`: a value of many blocks is assembled without copying each.
     pub fn read_behind(&self, at: Pointer, into: &mut Vec<u8>) -> Result<(), EngineError> {
         let (from, mut head) = (into.len(), [0; BLOCK_HEAD]);
         self.check_end(at)?;
@@ -293,7 +295,7 @@ impl Pack {
         is_compressed(&head, &into[from..], at).map(|_| ())
     }
 
-    /// A block as it is in the file, head and all, its checksum verified.
+    /// A block as it is in the file, including its head, its checksum verified.
     pub fn read_stored(&self, at: Pointer) -> Result<Vec<u8>, EngineError> {
         self.check_end(at)?;
         let mut block = vec![0; BLOCK_HEAD + at.length as usize];
@@ -304,20 +306,20 @@ impl Pack {
     }
 
     fn check_end(&self, at: Pointer) -> Result<(), EngineError> {
-        if at.end() > self.medium.length() { Err(damaged(at, "lies behind the pack's end")) } else { Ok(()) }
+        if at.end() > self.medium.length() { Err(damaged(at, "lies beyond the pack's end")) } else { Ok(()) }
     }
 
-    /// Nothing is appended any more; reading goes on.
+    /// No more appends; reading still works.
     pub fn close(&self) {
         self.state.lock().closed = true;
     }
 
-    /// Whether something waits for a sync.
+    /// Whether some block isn't synced yet.
     pub fn is_dirty(&self) -> bool {
         !self.state.lock().unsynced.is_empty()
     }
 
-    /// Everything appended before the call is on disk after it.
+    /// Everything appended before this call is on disk after it.
     pub fn sync(&self) -> Result<(), EngineError> {
         let written = |(at, unsynced): (&u64, &Unsynced)| unsynced.is_written.then_some(*at);
         let covered: Vec<u64> = self.state.lock().unsynced.iter().filter_map(written).collect();
@@ -333,7 +335,7 @@ impl Pack {
         Ok(())
     }
 
-    /// After a failed sync: what the page cache shows may not be on disk and may never be written, so it is written anew.
+    /// After a failed sync the page cache may show data that will never reach the disk. So the data is written again.
     pub fn write_again(&self) -> Result<(), EngineError> {
         self.switch.check()?;
         let blocks: Vec<_> =
@@ -344,7 +346,7 @@ impl Pack {
         Ok(())
     }
 
-    /// Where the file will end at least, once it is synced.
+    /// The minimum length of the file, once it is synced.
     pub fn written_end(&self) -> u64 {
         self.state.lock().written_end
     }
@@ -353,12 +355,12 @@ impl Pack {
         self.state.lock().end
     }
 
-    /// The file ends where the engine says, or later.
+    /// Whether the file ends where the engine says, or later.
     pub fn reaches(&self, known_end: u64) -> bool {
         self.medium.length() >= known_end
     }
 
-    /// Gives back everything before `end` that isn't in `live`.
+    /// Frees everything before `end` that isn't in `live`.
     pub fn free_except(&self, mut live: Vec<Pointer>, end: u64) {
         live.sort_unstable_by_key(|at| at.offset);
         let mut from = HEAD_BYTES;
@@ -369,7 +371,7 @@ impl Pack {
         self.punch(Some((from, end)));
     }
 
-    /// Gives the space of dead blocks back.
+    /// Frees the space of dead blocks.
     pub fn free(&self, mut dead: Vec<Pointer>) {
         dead.sort_unstable_by_key(|at| at.offset);
         let mut open: Option<(u64, u64)> = None;
@@ -397,8 +399,8 @@ impl Pack {
     }
 }
 
-/// A block as it is written, the length of its body there, and the checksum of that. What doesn't get an eighth smaller stands
-/// as it is.
+/// A block as written, the length of its stored body, and the checksum of that body. A body that doesn't shrink by an
+/// eighth isn't compressed.
 fn block_of(body: &[u8], packing: Packing) -> (Arc<[u8]>, u32, u32) {
     let mode = match packing {
         Packing::Quick => None,
@@ -418,7 +420,7 @@ fn damaged(at: Pointer, what: &str) -> EngineError {
     EngineError::Damaged(format!("the pack's block at {} {what}", at.offset))
 }
 
-/// How the body stands there, when head and checksum are right.
+/// Whether the stored body is compressed, if head and checksum are right.
 fn is_compressed(head: &[u8], stored: &[u8], at: Pointer) -> Result<bool, EngineError> {
     if crc32fast::hash(stored) != at.crc {
         return Err(damaged(at, "has a wrong checksum"));
@@ -430,7 +432,7 @@ fn is_compressed(head: &[u8], stored: &[u8], at: Pointer) -> Result<bool, Engine
     }
 }
 
-/// Puts what was compressed behind what is there. None, and nothing put, for what is no such body.
+/// Appends the decompressed body to `into`. None, with nothing appended, if it isn't a valid body.
 fn unpack(stored: &[u8], into: &mut Vec<u8>) -> Option<()> {
     let (length, packed) = stored.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok().filter(|length| *length <= BODY_BYTES)?;
@@ -445,7 +447,7 @@ fn unpack(stored: &[u8], into: &mut Vec<u8>) -> Option<()> {
     None
 }
 
-/// Blocks read lately, by age of reading.
+/// Recently read blocks, by the time of their last reading.
 struct Cache {
     blocks: BTreeMap<u64, (u64, Arc<Block>)>,
     order: VecDeque<(u64, u64)>,
@@ -479,7 +481,8 @@ impl Cache {
         self.trim();
     }
 
-    /// Drops the least lately read until it fits; stale marks of blocks read again are dropped on the way.
+    /// Drops the least recently read blocks until the rest fits. Stale marks of blocks that were read again are
+    /// dropped too.
     fn trim(&mut self) {
         while self.bytes > self.limit || self.order.len() > 4 * self.blocks.len() + 16 {
             let Some((offset, turn)) = self.order.pop_front() else { return };

@@ -1,4 +1,4 @@
-//! Looks at every checksum, and takes out of the sealed records what can't be read.
+//! Verifies every checksum, and removes unreadable data from the sealed records.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -17,13 +17,13 @@ use super::records::{Merging, RunCursor, RunWriter, Sealed, Source, Value};
 use super::shared::{Retired, Shared};
 use super::upkeep::submit;
 
-/// What a look at everything found.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     pub frames: u64,
     pub roots: u64,
     pub blocks: u64,
-    /// What can't be read, in words: agent, region, and which keys.
+    /// Unreadable data in words: agent, region, and which keys.
     pub bad: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl VerifyReport {
     }
 }
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepairReport {
     pub repaired: Vec<String>,
@@ -45,7 +45,7 @@ pub fn verify(shared: &Shared) -> VerifyReport {
     let mut report = VerifyReport::default();
     let (Some(engine), Some(pack)) = (shared.backing(), shared.pack()) else { return report };
     {
-        // The journal must not be cut while its chain is looked at.
+        // The journal must not be cut while it is verified.
         let _gate = shared.gate.lock();
         match load(&*engine, shared.boot_epoch()) {
             Ok(loaded) => {
@@ -95,7 +95,7 @@ fn all_sealed(shared: &Shared) -> Vec<(Arc<Agent>, Arc<str>, Arc<Sealed>)> {
     shared.everybody().into_iter().flat_map(of_agent).collect()
 }
 
-/// Everything in the pack that something points at. The caller holds packing and gate.
+/// Everything in the pack that is referenced. The caller holds packing and gate.
 pub fn live_extents(
     shared: &Shared,
     engine: &dyn Engine,
@@ -108,7 +108,7 @@ pub fn live_extents(
             live.extend(run.extents(pack)?);
         }
     }
-    // Somebody may still read these.
+    // These may still have readers.
     for run in retired.iter().flat_map(|retired| &retired.runs) {
         live.extend(run.extents(pack)?);
     }
@@ -121,13 +121,13 @@ pub fn live_extents(
             }
         }
     }
-    // Runs share blocks with those that they were merged from.
+    // Runs share blocks with the runs that they were merged from.
     live.sort_unstable_by_key(|at| at.offset);
     live.dedup();
     Ok(live)
 }
 
-/// Takes blocks that are bad from a backup where it has them, and rewrites regions without those that nobody has.
+/// Replaces bad blocks from a backup where possible, and rewrites regions without blocks that no backup has.
 pub fn repair_all(shared: &Arc<Shared>) -> Result<RepairReport, StoreError> {
     let mut report = RepairReport::default();
     let Some(pack) = shared.pack() else { return Ok(report) };
@@ -146,7 +146,7 @@ pub fn repair_all(shared: &Arc<Shared>) -> Result<RepairReport, StoreError> {
     Ok(report)
 }
 
-/// How many blocks came back, and how many didn't.
+/// The numbers of restored and unrestored blocks.
 fn heal(pack: &Pack, others: &OtherPacks, sealed: &Sealed) -> Result<(u64, u64), EngineError> {
     let (mut healed, mut bad) = (0, 0);
     let mut look = |at: Pointer| -> Result<(), EngineError> {
@@ -174,7 +174,7 @@ fn heal(pack: &Pack, others: &OtherPacks, sealed: &Sealed) -> Result<(u64, u64),
     Ok((healed, bad))
 }
 
-/// Makes one run of everything in a region that can be read.
+/// Makes one run of all readable records in a region.
 fn rewrite(
     shared: &Shared,
     pack: &Arc<Pack>,

@@ -1,8 +1,8 @@
-//! The store on more than one machine: a journal elsewhere takes each batch before the disk here does.
+//! The store on more than one machine: a journal on other machines receives each batch before this disk does.
 //!
-//! So that journal always holds all that is durable here, and whoever takes the agent over goes on from it: from a backup that
-//! was put there ([`StateStore::backup`](super::StateStore::backup)), and the batches behind it ([`Follower`]). A batch travels
-//! as what is to be written, keys and blocks of the pack, so it means the same to every engine.
+//! So that journal always contains everything durable here. A machine that takes the agent over starts from a backup
+//! stored there ([`StateStore::backup`](super::StateStore::backup)), and applies the batches after it ([`Follower`]).
+//! A batch contains keys and blocks of the pack as they are to be written, so it means the same to every engine.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -22,22 +22,22 @@ use super::keys;
 use super::pack::Stored;
 use super::private;
 
-/// Which history the store belongs to, and the last entry of its journal that it holds.
+/// The history that the store belongs to, and the last entry of its journal that it holds.
 const POSITION: &[u8] = b"!replica";
 const VERSION: u8 = 1;
-/// Bytes of an entry of the journal. A batch of more is several; those of others have limits of a megabyte.
+/// Bytes per entry of the journal. A larger batch is split; other journals have limits of a megabyte.
 const PART: usize = 512 << 10;
-/// Before the bytes: version, number of the part, how many there are, checksum.
+/// Bytes in front of the data: version, number of the part, number of parts, checksum.
 const PART_HEAD: usize = 13;
-/// A follower writes so many bytes at a time.
+/// A follower writes this many bytes at a time.
 const FOLLOW_BYTES: usize = 8 << 20;
 
 /// A point in the history of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Two stores of different histories have nothing to do with each other.
+    /// Two stores with different histories are unrelated.
     pub history: Uuid,
-    /// Entry of the journal; 0 is before the first.
+    /// Entry of the journal; 0 is before the first entry.
     pub sequence: u64,
 }
 
@@ -59,40 +59,41 @@ impl Position {
         Self::parse(&sealed).map(Some).ok_or_else(|| EngineError::Damaged("the store's place in its journal".into()))
     }
 
-    /// Where a backup stands.
+    /// The position of a backup.
     ///
     /// # Errors
-    /// It isn't usable.
+    /// The backup isn't usable.
     pub fn of_backup(place: &Path) -> Result<Option<Self>, StoreError> {
         let value = backup::value_in(place, POSITION)?;
         Ok(value.and_then(|sealed| Self::parse(&sealed)))
     }
 }
 
-/// Why the journal didn't take an entry.
+/// Why the journal refused an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplicaError {
-    /// It may take it later.
+    /// A later attempt may succeed.
     #[error("the journal on other machines doesn't answer: {0}")]
     Unreachable(String),
-    /// It never will: somebody else goes on with the agent.
+    /// It never will: another machine runs the agent now.
     #[error("this machine may not write any more: {0}")]
     Fenced(String),
 }
 
-/// The journal, as its one writer sees it.
+/// The journal, for its only writer.
 pub trait Replica: Send + Sync {
-    /// The last entry.
+    /// Its last entry.
     fn position(&self) -> Position;
-    /// Appends, in order and without anything between. It is durable there when this returns; after
-    /// [`ReplicaError::Unreachable`] the same is tried again, and what had arrived isn't appended twice.
+    /// Appends all parts in order, with nothing in between. They are durable there when this returns. After
+    /// [`ReplicaError::Unreachable`] the caller retries with the same parts, and parts that had arrived aren't
+    /// appended twice.
     ///
     /// # Errors
     /// See [`ReplicaError`].
     fn append(&self, parts: &[Vec<u8>]) -> Result<(), ReplicaError>;
 }
 
-/// A batch on its way.
+/// A batch in transit.
 #[derive(Debug, Default, PartialEq)]
 struct Shipment {
     blocks: Vec<Stored>,
@@ -141,7 +142,7 @@ impl Shipment {
     }
 }
 
-/// Puts parts together. One that broke off is left out: its writer died, and nothing of it was acknowledged.
+/// Joins parts. An incomplete batch is ignored: its writer died, and nothing of it was acknowledged.
 #[derive(Default)]
 struct Assembly {
     content: Vec<u8>,
@@ -153,7 +154,7 @@ impl Assembly {
         let mut reader = Reader(part);
         let version = reader.u8().ok_or("it is empty")?;
         if version != VERSION {
-            return Err(format!("it has version {version}, this program reads {VERSION}: run the newer program"));
+            return Err(format!("it has version {version}, but this program reads {VERSION}: run the newer program"));
         }
         let head = reader.u32().zip(reader.u32()).zip(reader.u32());
         let ((index, count), expected) = head.ok_or("it is cut off")?;
@@ -163,7 +164,7 @@ impl Assembly {
         if index == 0 {
             (self.next, self.content) = (0, Vec::new());
         } else if index != self.next {
-            return Err(format!("part {index} of {count} came where part {} was to", self.next));
+            return Err(format!("part {index} of {count} came instead of part {}", self.next));
         }
         self.content.extend_from_slice(reader.0);
         self.next = index + 1;
@@ -171,17 +172,17 @@ impl Assembly {
             return Ok(None);
         }
         let content = std::mem::take(&mut self.content);
-        Shipment::read(&content).map(Some).ok_or_else(|| "it makes no sense".into())
+        Shipment::read(&content).map(Some).ok_or_else(|| "it is malformed".into())
     }
 }
 
-/// What a writer appends first: nothing is in it, but no former writer appends anything behind it, and half a batch that one
-/// left before it is half for good.
+/// A writer's first entry. It is empty, but after it no former writer can append any more, and an incomplete batch
+/// before it stays incomplete.
 pub fn opening_entry() -> Vec<u8> {
     Shipment::parts(&[], &Batch::default()).remove(0)
 }
 
-/// Sends a batch with the blocks that it may point at, and notes in it where the store stands then.
+/// Sends a batch with the blocks that it may refer to, and notes the store's new position in it.
 pub(super) fn send(replica: &dyn Replica, blocks: &[Stored], batch: &mut Batch) -> Result<(), ReplicaError> {
     let parts = Shipment::parts(blocks, batch);
     replica.append(&parts)?;
@@ -189,8 +190,8 @@ pub(super) fn send(replica: &dyn Replica, blocks: &[Stored], batch: &mut Batch) 
     Ok(())
 }
 
-/// A store that is opened for a journal stands where that does, and one that has a journal isn't opened without it: what it
-/// learned alone would be in no other machine's.
+/// A store opened with a journal must be at the journal's position. A store that has a journal isn't opened without
+/// it: what it learned alone would be missing on all other machines.
 pub(super) fn check(replica: Option<&dyn Replica>, engine: &dyn Engine, folder: &Path) -> Result<(), StoreError> {
     let (found, expected) = (Position::of(engine)?, replica.map(Replica::position));
     let expected = match (found, expected) {
@@ -206,7 +207,7 @@ pub(super) fn check(replica: Option<&dyn Replica>, engine: &dyn Engine, folder: 
     Err(StoreError::OtherHistory { folder: folder.to_owned(), found, expected })
 }
 
-/// A store that nobody lives, on its way to where the journal is. What it has taken is on disk after [`Follower::settle`].
+/// A store that no machine runs, catching up with the journal. Entries are on disk after [`Follower::settle`].
 pub struct Follower {
     folder: Folder,
     engine: Arc<dyn Engine>,
@@ -218,10 +219,10 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// The store of a folder; nothing where there is none.
+    /// The store of a folder; none if there is none.
     ///
     /// # Errors
-    /// A process holds it, it is a newer program's, or it is damaged: then it is as it was.
+    /// A process holds it, a newer program wrote it, or it is damaged. Then it is unchanged.
     pub fn open(path: &Path, page_cache: u64) -> Result<Option<Self>, StoreError> {
         let (folder, _) = Folder::lock(path)?;
         let Some((generation, _)) = folder.generations()?.into_iter().find(|(_, is_complete)| *is_complete) else {
@@ -246,15 +247,15 @@ impl Follower {
         Ok(Some(Self { folder, engine, pack, position, assembly, waiting, bytes: 0 }))
     }
 
-    /// Where it stands, with what isn't settled yet; nothing for a store that was never replicated.
+    /// Its position, including entries not settled yet; none for a store that was never replicated.
     pub fn position(&self) -> Option<Position> {
         self.position
     }
 
-    /// A new history begins with it as it is.
+    /// Begins a new history with the store's present content.
     ///
     /// # Errors
-    /// The disk.
+    /// The disk failed.
     pub fn begin(&mut self, history: Uuid) -> Result<(), StoreError> {
         let position = Position { history, sequence: 0 };
         let mut batch = Batch::default();
@@ -265,10 +266,10 @@ impl Follower {
         Ok(())
     }
 
-    /// It was put in place from a copy: how the life ended that it is of, only the journal knows.
+    /// The store is a copy that was put in place. How the copied run ended is known only to the journal.
     ///
     /// # Errors
-    /// The disk.
+    /// The disk failed.
     pub fn forget_end(&mut self) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.delete(keys::CLEAN.to_vec());
@@ -276,10 +277,10 @@ impl Follower {
         Ok(self.engine.sync()?)
     }
 
-    /// It is no copy of anything any more, and can be lived alone.
+    /// Makes the store independent: it is no replica any more and can run alone.
     ///
     /// # Errors
-    /// The disk.
+    /// The disk failed.
     pub fn leave(mut self) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch.delete(POSITION.to_vec());
@@ -289,10 +290,10 @@ impl Follower {
         Ok(())
     }
 
-    /// Takes the next entry of the journal.
+    /// Takes the journal's next entry.
     ///
     /// # Errors
-    /// It isn't one that a store wrote, or the disk; then it stands where it last settled.
+    /// No store wrote the entry, or the disk failed. Then the store is where it last settled.
     pub fn take(&mut self, sequence: u64, entry: &[u8]) -> Result<(), StoreError> {
         let broken = |why: String| StoreError::BadEntry { sequence, why };
         self.bytes += entry.len();
@@ -302,10 +303,10 @@ impl Follower {
         if self.bytes > FOLLOW_BYTES { self.settle() } else { Ok(()) }
     }
 
-    /// Writes what it has taken.
+    /// Writes the entries that it has taken.
     ///
     /// # Errors
-    /// The disk.
+    /// The disk failed.
     pub fn settle(&mut self) -> Result<(), StoreError> {
         let Some(history) = self.position.map(|at| at.history) else { return Ok(()) };
         let bad = |error: std::io::Error| StoreError::disk(&self.folder.path, error);
@@ -314,7 +315,7 @@ impl Follower {
             self.pack.write_all_at(block, *offset).map_err(bad)?;
         }
         if !blocks.is_empty() {
-            // Before the keys that point at them.
+            // Before the keys that refer to them.
             self.pack.sync_data().map_err(bad)?;
         }
         let Some((last, _)) = self.waiting.back() else { return Ok(()) };
@@ -331,17 +332,17 @@ impl Follower {
     }
 }
 
-/// Blocks of a copied pack, in order, without its holes: what is to be sent of it.
+/// The ranges of a copied pack, in order, without its holes: the bytes to send.
 ///
 /// # Errors
-/// The disk.
+/// The disk failed.
 pub fn extents(pack: &Path) -> std::io::Result<Vec<(u64, u64)>> {
     use rustix::fs::SeekFrom::{Data, Hole};
     let file = File::open(pack)?;
     let (length, mut at, mut found) = (fs::metadata(pack)?.len(), 0, Vec::new());
     while at < length {
         let from = match rustix::fs::seek(&file, Data(at)) {
-            // Nothing but a hole is behind.
+            // Only a hole follows.
             Err(rustix::io::Errno::NXIO) => break,
             from => from?,
         };

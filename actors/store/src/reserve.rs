@@ -1,4 +1,4 @@
-//! Space that is held for a start on a full disk: sled, too, writes when it is opened.
+//! Space reserved for a start on a full disk, because sled writes when it is opened.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,13 +7,13 @@ use rustix::fs::FallocateFlags;
 
 use super::private;
 
-/// Bytes: a segment of sled, its snapshot, and the settings of a new process. Opening writes no more.
+/// Bytes: a segment of sled, its snapshot, and the settings of a new process. Opening writes no more than that.
 pub const RESERVE: u64 = 4 << 20;
-/// Bytes that are left to others on a disk that can't give so much: the latch's file is small.
+/// Bytes left free on a disk that has less space than that, because the latch's file needs a little.
 const LEFT: u64 = 64 << 10;
 const NAME: &str = "reserve";
 
-/// Takes the space, or as much of it as there is; where that isn't taken yet.
+/// Reserves the space, or as much as there is; only if it isn't reserved yet.
 pub fn take(folder: &Path) {
     let path = folder.join(NAME);
     let Ok(file) = private::options().open(&path) else { return };
@@ -29,7 +29,7 @@ pub fn take(folder: &Path) {
         let _ = file.set_len(held);
     }
     if held == 0 {
-        // Not every file system can.
+        // Some file systems can't do this.
         let _ = fs::remove_file(path);
     }
 }
@@ -38,7 +38,7 @@ fn grow(file: &File, from: u64, by: u64) -> bool {
     rustix::fs::fallocate(file, FallocateFlags::empty(), from, by).is_ok()
 }
 
-/// Gives it up; false when there is none.
+/// Releases it; false when there is none.
 pub fn give_up(folder: &Path) -> bool {
     fs::remove_file(folder.join(NAME)).is_ok()
 }

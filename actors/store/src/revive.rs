@@ -1,4 +1,4 @@
-//! After a failed write: nothing is believed of the old handle. The database is opened again, looked at, and written anew.
+//! After a failed write the old handle isn't trusted. The database is reopened, checked, and written again.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use super::error::EngineError;
 use super::keys;
 use super::shared::Shared;
 
-/// `serial` is the batch whose writing failed; it may be there or not, the one before it must be.
+/// `serial` is the batch whose write failed. It may exist or not; the batch before it must exist.
 pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
     if !shared.switch.is_working() {
         return shared.switch.check();
@@ -16,11 +16,11 @@ pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
     let Some((kind, folder)) = shared.engine_folder(shared.generation.load(Ordering::Acquire)) else {
         return Ok(());
     };
-    // Else an empty database would be made there, while all that was is still in this process.
+    // Otherwise an empty database would be created there, while all data is still in this process.
     if let Some(home) = &shared.folder {
         home.check_in_place(shared.generation.load(Ordering::Acquire))?;
     }
-    // The old handle must go first: it holds the lock, and after a failure its memory isn't what is on disk.
+    // The old handle must be dropped first: it holds the lock, and after a failure its memory differs from the disk.
     shared.set_engine(None);
     let engine = kind.open(&folder, shared.options.page_cache)?;
     let found = keys::get_number(&*engine, SERIAL)?.unwrap_or(0);
@@ -29,7 +29,8 @@ pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
             format!("the database came back at batch {found}, batch {} was on disk: restart to repair", serial - 1);
         return Err(EngineError::Damaged(why));
     }
-    // What the kernel failed to write it may show and never write again, so every page is written anew elsewhere.
+    // The kernel may show data that it failed to write and will never write. So every page is written again
+    // elsewhere.
     let generation = shared.generation.load(Ordering::Acquire) + 1;
     let Some(home) = &shared.folder else { return Ok(()) };
     let copy = || -> Result<_, EngineError> {
@@ -39,7 +40,7 @@ pub fn revive(shared: &Shared, serial: u64) -> Result<(), EngineError> {
         Ok(fresh)
     };
     let fresh = copy().inspect_err(|_| {
-        // On a full disk the half of it would take what others, the latch among them, still find room in.
+        // On a full disk an incomplete copy would take space that others need, among them the latch.
         home.remove_generation(generation);
     })?;
     drop(engine);

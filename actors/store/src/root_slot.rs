@@ -1,15 +1,15 @@
-//! What stands in a region's root slot: its snapshot, and the events after it once they would hold the journal back.
+//! The content of a region's root slot: its snapshot, and later events that would otherwise hold the journal back.
 
 use std::sync::Arc;
 
 use super::codec::{Reader, Writer};
 use super::journal::Meta;
 
-/// Version 1 had no events and no number of the snapshot, which was that of the summary.
+/// Version 1 had no events and no LSN of the snapshot, which was the summary's.
 const PLAIN: u8 = 2;
-/// The same, compressed behind its length (u32, little endian).
+/// The same, compressed, after its length (u32, little endian).
 const COMPRESSED: u8 = 3;
-/// No slot is longer.
+/// Maximum length of a slot.
 const SLOT_BYTES: usize = 256 << 20;
 
 /// The events of one commit, by its LSN.
@@ -21,7 +21,7 @@ pub struct RootSlot {
     pub meta: Meta,
     /// The newest snapshot and its LSN; none for a region that never made one.
     pub root: Option<(u64, Arc<[u8]>)>,
-    /// After the snapshot, up to `meta.lsn`.
+    /// Events after the snapshot, up to `meta.lsn`.
     pub events: Vec<Events>,
 }
 

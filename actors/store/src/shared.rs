@@ -22,39 +22,40 @@ use super::records::{Run, Sealed};
 use super::replica::Replica;
 use super::watermark::Trouble;
 
-/// Epochs of one opening; a process that restarts begins above all it ever gave.
+/// Epochs per opening. A restarted process begins above all epochs that it ever assigned.
 pub const EPOCHS_PER_BOOT: u64 = 1_000_000;
 
 pub struct Shared {
     pub options: StoreOptions,
     pub switch: FaultSwitch,
     pub in_memory: bool,
-    /// How often the store was opened, this time included.
+    /// How often the store was opened, including this time.
     pub boot: u64,
     pub folder: Option<Folder>,
-    /// Takes each batch before the disk does.
+    /// Receives each batch before the disk does.
     pub replica: Option<Arc<dyn Replica>>,
     engine: RwLock<Option<Arc<dyn Engine>>>,
     pack: Option<Arc<Pack>>,
     pub agents: Mutex<BTreeMap<AgentId, Arc<Agent>>>,
-    /// Those of whom memory holds only where their things lie on the disk; see `away.rs`. Taken after the agents.
+    /// Agents of which memory holds only where their data is on disk; see `away.rs`. Locked after the agents.
     pub away: Mutex<BTreeMap<AgentId, Arc<Agent>>>,
     pub work: Work,
     pub upkeep: UpkeepQueue,
-    /// The first batch of this life, where the disk was full when the store was opened.
+    /// The first batch of this run, if the disk was full when the store was opened.
     pub owed: Mutex<Option<Batch>>,
     pub trouble: Trouble,
-    /// Held while a batch is made and written; holds the number of the last batch.
+    /// Held while a batch is made and written; contains the number of the last batch.
     pub gate: Mutex<u64>,
-    /// Held while blocks are packed or freed; holds what will be free when its last reader is gone. Taken before the gate.
+    /// Held while blocks are packed or freed; contains what will be freed when its last reader is gone. Locked before
+    /// the gate.
     pub packing: Mutex<Vec<Retired>>,
     pub counters: Counters,
     damage_seen: AtomicBool,
     damage_noted: AtomicBool,
     pub generation: AtomicU64,
-    /// A visit after a life that ended badly: that stays to be told to the next life.
+    /// A command opened the store after a run that ended badly; the report stays for the next run.
     pub leaves_end_untold: bool,
-    /// The store ends and there is time: the journal is cut as far as it can be.
+    /// The store ends and there is time: the journal is cut as far as possible.
     pub settles: AtomicBool,
 }
 
@@ -62,9 +63,9 @@ pub struct Shared {
 pub struct Retired {
     pub sealed: Arc<Sealed>,
     pub runs: Vec<Arc<Run>>,
-    /// Long values that no newer run points at, and blocks that only these runs still share.
+    /// Long values that no newer run refers to, and blocks that only these runs still share.
     pub replaced: Vec<Pointer>,
-    /// Where the blocks lie that the newer run took over as they are.
+    /// Positions of the blocks that the newer run took over unchanged.
     pub taken_over: HashSet<u64>,
 }
 
@@ -114,14 +115,14 @@ impl Shared {
     pub fn set_engine(&self, engine: Option<Arc<dyn Engine>>) {
         let engine = engine.map(|engine| Arc::new(Switched::new(engine, self.switch.clone())) as Arc<dyn Engine>);
         let former = std::mem::replace(&mut *self.engine.write(), engine);
-        // An engine writes its tables when it is dropped, and over a damaged file it may panic there as anywhere. All that
-        // was promised is synced, and the next start looks.
+        // Dropping an engine writes its tables, and with a damaged file it may panic. Everything promised is synced,
+        // and the next start checks it.
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(former))).is_err() {
-            tracing::error!("the database panicked while it was closed; the next start looks at all of it");
+            tracing::error!("the database panicked while it was closed; the next start checks all of it");
         }
     }
 
-    /// What was written lies where it is looked for.
+    /// Checks that the written files are still in their places.
     ///
     /// # Errors
     /// See [`Folder::check_in_place`].
@@ -130,7 +131,7 @@ impl Shared {
         loop {
             let generation = self.generation.load(Ordering::Acquire);
             match folder.check_in_place(generation) {
-                // A compaction took the place of the one that was looked for.
+                // A compaction replaced the generation that was checked.
                 Err(_) if generation != self.generation.load(Ordering::Acquire) => {}
                 checked => return checked,
             }
@@ -141,7 +142,7 @@ impl Shared {
         self.pack.clone()
     }
 
-    /// The epoch of a region before anybody raised it in this process.
+    /// The epoch of a region before it was raised in this process.
     pub fn boot_epoch(&self) -> Epoch {
         Epoch(self.boot * EPOCHS_PER_BOOT)
     }
@@ -163,7 +164,7 @@ impl Shared {
         self.agents.lock().values().cloned().collect()
     }
 
-    /// Those who are away, too: for who looks after what lies on the disk.
+    /// All agents, including unloaded ones: for work on the data on disk.
     pub fn everybody(&self) -> Vec<Arc<Agent>> {
         let agents = self.agents.lock();
         let away = self.away.lock();
@@ -176,7 +177,7 @@ impl Shared {
         }
     }
 
-    /// A reading found damage: the next batch says so, and the next start looks at everything.
+    /// A read found damage: the next batch notes it, and the next start checks everything.
     pub fn note_damage(&self) {
         self.damage_seen.store(true, Ordering::Release);
     }
@@ -190,17 +191,17 @@ impl Shared {
         self.damage_noted.store(false, Ordering::Release);
     }
 
-    /// True once, when damage was seen and isn't written down yet.
+    /// True once, when damage was found and isn't noted on disk yet.
     pub fn damage_to_write(&self) -> bool {
         self.has_damage() && !self.damage_noted.swap(true, Ordering::AcqRel)
     }
 
-    /// Where and how the engine of a generation is opened; nothing for an engine given from outside.
+    /// Where and how a generation's engine is opened; none for an engine given from outside.
     pub fn engine_folder(&self, generation: u64) -> Option<(EngineKind, PathBuf)> {
         self.folder.as_ref().map(|folder| (self.options.engine, folder.engine(generation)))
     }
 
-    /// The agent's low water. A closure that panics counts as "nothing was delivered".
+    /// The agent's low water. If the closure panics, it counts as "nothing was delivered".
     pub fn low_water(&self, agent: &Agent) -> u64 {
         let low_water = agent.low_water.lock().clone();
         let ask = || low_water.map_or(Lsn(0), |low_water| low_water()).0;
@@ -213,7 +214,7 @@ pub struct Edit {
     pub agent: Arc<Agent>,
     pub region: Arc<str>,
     pub sealed: Arc<Sealed>,
-    /// The tail that was being sealed is in it now.
+    /// The tail that was being sealed is now in it.
     pub ends_sealing: bool,
     pub done: SyncSender<Result<(), EngineError>>,
 }
@@ -229,10 +230,10 @@ pub enum Stop {
     Abandoned,
 }
 
-/// How long what is accepted may wait for company while nobody waits for it.
+/// How long an accepted commit may wait for others while no caller waits for it.
 const LINGER: Duration = Duration::from_millis(4);
 
-/// What waits for the committer.
+/// Work for the committer.
 #[derive(Default)]
 pub struct Work {
     state: Mutex<Waiting>,
@@ -245,7 +246,7 @@ pub struct Waiting {
     pub edits: Vec<Edit>,
     /// Since when agents wait.
     since: Option<Stopwatch>,
-    /// Somebody waits for the disk.
+    /// A caller waits for the disk.
     urgent: bool,
     stop: Stop,
     refuses: bool,
@@ -262,7 +263,7 @@ impl Work {
         }
     }
 
-    /// Ends the lingering: somebody waits for the disk, or much waits to be written.
+    /// Ends the delay, because a caller waits for the disk or much data waits to be written.
     pub fn hurry(&self) {
         let mut state = self.state.lock();
         if !state.urgent {
@@ -281,8 +282,8 @@ impl Work {
         self.changed.notify_one();
     }
 
-    /// Waits for something to write; `None` when the store ends and all is written. What nobody waits for lingers, so
-    /// that a commit for nobody isn't under way when somebody comes.
+    /// Waits for something to write; `None` when the store ends and all is written. A commit that no caller waits for
+    /// is delayed, so that its write doesn't delay the next caller.
     pub fn take(&self) -> Option<(Vec<Arc<Agent>>, Vec<Edit>)> {
         let mut state = self.state.lock();
         loop {
@@ -315,21 +316,21 @@ impl Work {
         self.state.lock().stop
     }
 
-    /// Nobody will write them any more; who waits for one is let go.
+    /// Edits will not be written any more; their waiting callers are released.
     pub fn refuse_edits(&self) {
         let mut state = self.state.lock();
         state.refuses = true;
         state.edits.clear();
     }
 
-    /// The committer has ended: what waits for it is let go.
+    /// The committer has ended; its waiting callers are released.
     pub fn end(&self) {
         let mut state = self.state.lock();
         state.ended = true;
         self.changed.notify_all();
     }
 
-    /// Waits for the committer's end; false when the time is over.
+    /// Waits until the committer has ended; false when the time is over.
     pub fn wait_ended(&self, limit: std::time::Duration) -> bool {
         let mut state = self.state.lock();
         self.changed.wait_while_for(&mut state, |state| !state.ended, limit);
@@ -337,11 +338,11 @@ impl Work {
     }
 }
 
-/// How long no tail may have been sealed until work that can wait is done. A room at work seals one for each megabyte that it
+/// Time without a sealed tail before deferrable work is done. A working room seals one tail per megabyte that it
 /// remembers.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// What waits for the upkeep thread.
+/// Work for the upkeep thread.
 #[derive(Default)]
 pub struct UpkeepQueue {
     state: Mutex<Chores>,
@@ -351,17 +352,17 @@ pub struct UpkeepQueue {
 #[derive(Default)]
 struct Chores {
     waiting: Vec<Chore>,
-    /// For a quiet moment.
+    /// Deferred to a quiet moment.
     put_off: Vec<(Arc<Agent>, Arc<str>)>,
     stopped: bool,
 }
 
 pub enum Chore {
-    /// Seal a region's tail, and merge what is cheap to merge.
+    /// Seal a region's tail, and do cheap merges.
     Seal(Arc<Agent>, Arc<str>),
-    /// Merge all that a region should have merged.
+    /// Do all merges that a region needs.
     Merge(Arc<Agent>, Arc<str>),
-    /// Look whether the disk holds much more than is alive.
+    /// Check whether the disk holds much more than is alive.
     Weigh,
 }
 
@@ -375,7 +376,7 @@ impl UpkeepQueue {
         self.changed.notify_one();
     }
 
-    /// Has a region merged when the store is at rest.
+    /// Defers a region's merge until the store is quiet.
     pub fn put_off(&self, agent: Arc<Agent>, region: Arc<str>) {
         let mut state = self.state.lock();
         if !state.put_off.iter().any(|(of, name)| Arc::ptr_eq(of, &agent) && *name == region) {
@@ -383,7 +384,7 @@ impl UpkeepQueue {
         }
     }
 
-    /// What was put off, for who does it now.
+    /// The deferred work, for a caller that does it now.
     pub fn take_put_off(&self) -> Vec<(Arc<Agent>, Arc<str>)> {
         std::mem::take(&mut self.state.lock().put_off)
     }

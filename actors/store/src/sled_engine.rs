@@ -1,4 +1,4 @@
-//! The engine on sled 0.34.7. The only file that names it.
+//! The engine on sled 0.34.7. The only file that uses sled.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -10,16 +10,16 @@ use super::engine::{Batch, Engine, Visit};
 use super::error::EngineError;
 use super::private;
 
-/// Bytes. A page over a quarter of it would become a blob file, which sled never syncs.
+/// In bytes. A page larger than a quarter of it would become a blob file, which sled never syncs.
 const SEGMENT_BYTES: usize = 512 << 10;
 /// sled holds its lock for some 100 ms after the last handle is dropped.
 const LOCK_TRIES: u32 = 40;
 const LOCK_PAUSE: Duration = Duration::from_millis(15);
 
 pub struct SledEngine {
-    /// Until the drop.
+    /// None only during the drop.
     db: Option<sled::Db>,
-    /// sled's own flush ends in `sync_file_range`, which doesn't survive a power cut: this handle is for a real one.
+    /// sled's own flush ends in `sync_file_range`, which doesn't survive a power cut. This handle is for a real sync.
     file: File,
     folder: PathBuf,
 }
@@ -67,7 +67,7 @@ impl SledEngine {
     }
 }
 
-/// sled takes a snapshot that it began and never finished, as on a full disk, for its newest, and then for a damaged one.
+/// sled takes an unfinished snapshot, as after a full disk, for its newest, and then reports damage.
 fn remove_unfinished_snapshots(folder: &Path) -> Result<(), EngineError> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -78,8 +78,8 @@ fn remove_unfinished_snapshots(folder: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Where the disk doesn't give a part of its log, sled takes the log for ended there, and overwrites the rest with zeros. So
-/// each part is asked for first; what was given stands in the page cache.
+/// If the disk fails to read a part of the log, sled treats the log as ended there and overwrites the rest with
+/// zeros. So each part is read here first; then it is in the page cache.
 fn look_through(db: &Path) -> Result<(), EngineError> {
     let file = File::open(db)?;
     let (mut piece, mut at) = (vec![0; SEGMENT_BYTES], 0);
@@ -91,7 +91,7 @@ fn look_through(db: &Path) -> Result<(), EngineError> {
     }
 }
 
-/// The last handle syncs once more, and panics where the disk refuses; what was promised is on disk by then.
+/// The last handle syncs once more and panics if the disk refuses. Everything promised is on disk by then.
 impl Drop for SledEngine {
     fn drop(&mut self) {
         let let_go = || {
@@ -99,13 +99,13 @@ impl Drop for SledEngine {
             Ok(())
         };
         if let Err(error) = fenced(let_go) {
-            tracing::error!(%error, "the database could not be synced when it was let go");
+            tracing::error!(%error, "the database could not be synced when it was closed");
         }
     }
 }
 
-/// sled's own settings stand in a file that never changes: where it doesn't hold what a new database of ours has, that is
-/// put in its place, and the data is as it was.
+/// sled's own settings are in a file that never changes. If it differs from that of a new database, it is replaced;
+/// the data stays unchanged.
 pub fn mend(folder: &Path) -> Result<Option<String>, EngineError> {
     let conf = folder.join("conf");
     let scratch = folder.join("conf.new");
@@ -123,7 +123,7 @@ pub fn mend(folder: &Path) -> Result<Option<String>, EngineError> {
     let file = private::create(&conf)?;
     std::io::Write::write_all(&mut &file, &written)?;
     file.sync_all()?;
-    Ok(Some("the database's own settings were damaged and are written anew".into()))
+    Ok(Some("the database's own settings were damaged and have been rewritten".into()))
 }
 
 fn config(folder: &Path, page_cache: u64) -> sled::Config {
@@ -135,16 +135,16 @@ fn config(folder: &Path, page_cache: u64) -> sled::Config {
         .mode(sled::Mode::LowSpace)
 }
 
-/// A damaged file makes sled panic as often as it answers an error.
+/// On a damaged file sled panics as often as it returns an error.
 fn fenced<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(EngineError::panicked(&text.unwrap_or_else(|| "without a word".into()), in_words))
+        Err(EngineError::panicked(&text.unwrap_or_else(|| "without a message".into()), in_words))
     })
 }
 
-/// What sled gave up with, without its own data structures.
+/// The message of sled's panic, without its internal data structures.
 fn in_words(panic: &str) -> String {
     match panic.split_once(['{', '(']) {
         Some((told, _)) if panic.contains("orrupt") => format!("sled found corrupted data: {}", told.trim()),
@@ -158,7 +158,7 @@ fn from_sled(error: sled::Error) -> EngineError {
         sled::Error::Io(io) if io.kind() == std::io::ErrorKind::WouldBlock => EngineError::Locked(io.to_string()),
         sled::Error::Io(io) if io.to_string().contains("could not acquire lock") => EngineError::Locked(io.to_string()),
         sled::Error::Io(io) => io.into(),
-        sled::Error::Corruption { .. } => EngineError::Damaged("sled read something else than it had written".into()),
+        sled::Error::Corruption { .. } => EngineError::Damaged("sled read other data than it had written".into()),
         other => EngineError::Damaged(other.to_string()),
     }
 }
@@ -210,7 +210,7 @@ impl Engine for SledEngine {
     }
 }
 
-/// Bytes that the files of a folder take, holes not counted.
+/// Bytes of the files in a folder, without holes.
 pub fn folder_size(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let Ok(entries) = fs::read_dir(folder) else { return 0 };

@@ -1,4 +1,4 @@
-//! The thread beside the committer: seals tails into runs, merges runs, frees what nobody reads.
+//! The thread beside the committer: seals tails into runs, merges runs, and frees runs without readers.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -13,27 +13,27 @@ use super::pack::{Pack, Packing, Pointer};
 use super::records::{Merging, Run, RunCursor, RunWriter, Sealed, Source, Tail, Value};
 use super::shared::{Chore, Edit, Retired, Shared};
 
-/// So many neighbours of a size class are merged into one.
+/// This many neighbouring runs of a size class are merged into one.
 const FAN: usize = 4;
-/// More runs than this are merged whatever their size.
+/// If there are more runs, some are merged whatever their size.
 const RUNS: usize = 12;
-/// Runs that take more bytes than this are worth more work: they lie long, so they are packed densely, and where too much in
-/// them was replaced by newer ones, all become one.
+/// Runs with more bytes than this are worth more work, because they live long. They are packed densely, and if too
+/// many of their records were replaced, all runs become one.
 const MUCH: u64 = 8 << 20;
-/// Bytes of a journal, before compression, that are worth emptying when a store ends.
+/// Bytes of a journal, before compression, from which it is emptied when a store ends.
 const LONG: usize = 2 << 20;
-/// Batches in which it is cut then, at most.
+/// Maximum number of batches used for cutting it.
 const CUTS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(200);
 const EVERYTHING: super::records::KeyRange = (Bound::Unbounded, Bound::Unbounded);
 
 pub fn run(shared: &Arc<Shared>) {
-    // What the last end cut off.
+    // Work that the previous shutdown cut off.
     much_replaced(shared).into_iter().for_each(|(agent, region)| shared.upkeep.seal(agent, region));
     while let Some(chore) = shared.upkeep.take() {
         match chore {
             Chore::Weigh => {
-                // A failure leaves the store as it was; the next look tries again.
+                // A failure leaves the store unchanged; the next check tries again.
                 if let Err(error) = super::compact::compact_if_wasteful(shared) {
                     shared.counters.compaction_failed(error.to_string());
                 }
@@ -45,7 +45,7 @@ pub fn run(shared: &Arc<Shared>) {
     }
 }
 
-/// Tends a region, again and again while the disk refuses.
+/// Tends a region, and retries while the disk fails.
 fn patiently(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>, when: When) {
     while let Err(EngineError::Full | EngineError::Io(_)) = tend_when(shared, agent, region, when) {
         shared.upkeep.pause(PAUSE);
@@ -55,15 +55,15 @@ fn patiently(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>, when: When)
     }
 }
 
-/// Whether work that can wait is done.
+/// Whether deferrable work is done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
-    /// What is much work waits until the store is at rest, unless it has waited for too long.
+    /// Expensive work waits until the store is quiet, unless it has waited too long.
     AtWork,
     Now,
 }
 
-/// The regions of which much was replaced, as after a sleep.
+/// The regions in which many records were replaced, as after a sleep.
 fn much_replaced(shared: &Shared) -> Vec<(Arc<Agent>, Arc<str>)> {
     regions(shared, |region| is_old(&region.records.sealed, region.alive_at_least()))
 }
@@ -77,10 +77,11 @@ fn regions(shared: &Shared, is_meant: impl Fn(&Region) -> bool) -> Vec<(Arc<Agen
     shared.all_agents().into_iter().flat_map(of_agent).collect()
 }
 
-/// Rewrites what was replaced to a good part, and empties a long journal into runs, before the store ends: what an import
-/// said last would stand there twice as large. Errors: the disk; then all is as it was.
+/// Rewrites regions with many replaced records, and empties a long journal into runs, before the store ends.
+/// Otherwise the last part of an import would take twice the space. Errors: the disk failed; then nothing has
+/// changed.
 pub fn settle(shared: &Shared) -> Result<(), EngineError> {
-    // How much was replaced shows when what replaced it is sealed; the thread beside may not have come to that yet.
+    // Replaced records are counted when their successors are sealed. The upkeep thread may not have done that yet.
     let Some(pack) = shared.pack() else { return Ok(()) };
     for (agent, region) in regions(shared, |region| region.seal_wanted) {
         let _one_at_a_time = shared.packing.lock();
@@ -136,7 +137,7 @@ fn tend_when(shared: &Shared, agent: &Arc<Agent>, region: &Arc<str>, when: When)
             shared.upkeep.put_off(agent.clone(), region.clone());
             break;
         }
-        // Damage stops the merging, not the store: reading names it, repairing removes it.
+        // Damage stops the merging, not the store: reading reports it, repairing removes it.
         let Merged { sealed: merged, replaced, taken_over } = match merge(shared, &pack, &sealed, from, to) {
             Err(EngineError::Damaged(_)) => {
                 shared.note_damage();
@@ -162,7 +163,7 @@ fn seal_tail(shared: &Shared, pack: &Arc<Pack>, agent: &Arc<Agent>, region: &Arc
     Ok(())
 }
 
-/// Sets the tail aside for sealing. One that a failure left aside is taken up again.
+/// Sets the tail aside for sealing. A tail that a failure left aside is sealed again.
 fn begin(agent: &Agent, region: &str) -> Option<(Arc<Tail>, Arc<Sealed>)> {
     let mut state = agent.state.lock();
     let last = state.next - 1;
@@ -201,7 +202,7 @@ fn seal(pack: &Arc<Pack>, tail: &Tail, sealed: &Sealed) -> Result<Sealed, Engine
     Ok(Sealed { runs, live: (sealed.live + more).saturating_sub(fewer), upto: tail.upto })
 }
 
-/// A key under a block that can't be read counts as lost.
+/// A key in an unreadable block counts as lost.
 fn alive_or_damaged(alive: Result<bool, EngineError>) -> Result<bool, EngineError> {
     match alive {
         Err(EngineError::Damaged(_)) => Ok(false),
@@ -209,14 +210,14 @@ fn alive_or_damaged(alive: Result<bool, EngineError>) -> Result<bool, EngineErro
     }
 }
 
-/// Whether fewer entries than this are alive for each one that was replaced.
+/// Whether fewer records than the minimum are alive for each replaced one.
 fn is_old(sealed: &Sealed, alive: u64) -> bool {
     let entries: u64 = sealed.runs.iter().map(|run| run.entries).sum();
     let replaced = entries.saturating_sub(sealed.live);
     sealed.runs.len() > 1 && sealed.bytes() > MUCH && replaced.saturating_mul(alive) > sealed.live
 }
 
-/// Which neighbouring runs (newest first) should become one.
+/// Which neighbouring runs (newest first) should be merged.
 fn to_merge(sealed: &Sealed, alive: u64) -> Option<(usize, usize)> {
     let runs = &sealed.runs;
     if is_old(sealed, alive) {
@@ -238,27 +239,27 @@ fn to_merge(sealed: &Sealed, alive: u64) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether a merge packs densely: it makes the oldest run, and one of many bytes.
+/// Whether a merge packs densely: it makes the oldest run, and a large one.
 fn is_dear(sealed: &Sealed, from: usize, to: usize) -> bool {
     let bytes: u64 = sealed.runs[from..to].iter().map(|run| run.bytes).sum();
     to == sealed.runs.len() && bytes > MUCH
 }
 
-/// What a merge leads to.
+/// The result of a merge.
 struct Merged {
     sealed: Sealed,
-    /// Long values that nothing points at any more.
+    /// Long values that nothing refers to any more.
     replaced: Vec<Pointer>,
     taken_over: HashSet<u64>,
 }
 
-/// A block in whose keys no other run has any is taken over where it lies: most of what rooms remember is in the order of
+/// A block is taken over unchanged if no other run has keys within its range. Rooms remember mostly in the order of
 /// time, so runs hardly overlap.
 fn merge(shared: &Shared, pack: &Arc<Pack>, sealed: &Sealed, from: usize, to: usize) -> Result<Merged, EngineError> {
     let is_oldest = to == sealed.runs.len();
     let packing = if is_dear(sealed, from, to) { Packing::Dense } else { Packing::Quick };
     let sources = &sealed.runs[from..to];
-    // What a large oldest run has was packed densely when it was made.
+    // The oldest run, if large, was packed densely when it was made.
     let is_packed =
         |source: usize| packing == Packing::Quick || (source + 1 == sources.len() && sources[source].bytes > MUCH);
     let open = |run: &Arc<Run>| RunCursor::new(run.clone(), pack.clone(), EVERYTHING, false).map(Source::Run);
@@ -310,11 +311,11 @@ pub fn submit(
     answer.recv().unwrap_or_else(|_| Err(EngineError::Io("the store is closed".into())))
 }
 
-/// Gives back the space of merged runs that no reader holds any more.
+/// Frees the space of merged runs that have no reader any more.
 pub fn free_unread(shared: &Shared) {
     let Some(pack) = shared.pack() else { return };
     let mut retired = shared.packing.lock();
-    // What was merged away twice in a row is held by the older of the two until that is gone.
+    // Blocks that were merged away twice in a row are held by the older of the two runs until it is gone.
     while free_some(&pack, &mut retired) {}
 }
 
@@ -333,7 +334,7 @@ fn free_some(pack: &Pack, retired: &mut Vec<Retired>) -> bool {
         dead.extend(blocks_of(&retired).into_iter().filter(|at| !retired.taken_over.contains(&at.offset)));
         dead.extend(retired.replaced);
     }
-    // What a run of before shares that somebody still reads goes with that one.
+    // Blocks shared with an older run that still has readers are freed with that run.
     for older in &mut read {
         let shared: HashSet<u64> = blocks_of(older).iter().map(|at| at.offset).collect();
         let (theirs, ours) = dead.into_iter().partition(|at: &Pointer| shared.contains(&at.offset));

@@ -1,4 +1,4 @@
-//! How far an agent's journal is on disk, and who waits for it.
+//! How far an agent's journal is on disk, and which callers wait for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::error::NotDurable;
 
-/// What keeps the whole store from writing, if anything does.
+/// What keeps the whole store from writing, if anything.
 #[derive(Debug, Default)]
 pub struct Trouble(Mutex<Option<NotDurable>>);
 
@@ -53,9 +53,9 @@ impl Watermark {
         self.wake();
     }
 
-    /// Lets everybody who waits look again.
+    /// Wakes all waiting callers to check again.
     pub fn wake(&self) {
-        // Taken so that a thread between its look and its wait can't miss this.
+        // Locked so that a thread between its check and its wait can't miss this.
         drop(self.lock.lock());
         self.moved.notify_all();
         self.notify.notify_waiters();

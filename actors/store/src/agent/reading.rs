@@ -18,26 +18,27 @@ use super::state::Region;
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
 
-/// An emission: its number, and the signal as it was written.
+/// An emission: its LSN, and the encoded signal.
 pub type Emission = (Lsn, Arc<[u8]>);
 
 /// What a region is rebuilt from: the root, and the events after it, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     pub root: Option<Vec<u8>>,
-    /// The commit that the root was part of; 0 without one.
+    /// The commit that contained the root; 0 without a root.
     pub root_lsn: Lsn,
     pub events: Vec<Vec<u8>>,
     pub cursors: Cursors,
-    /// As given with the last commit.
+    /// As given in the last commit.
     pub state_hash: u64,
 }
 
 impl AgentStore {
-    /// Everything accepted for a region, on disk or not. Reads memory only, so it works while the disk hangs.
+    /// Everything accepted for a region, whether on disk or not. It only reads memory, so it works while the disk
+    /// hangs.
     ///
     /// # Errors
-    /// The agent was away, and the disk didn't give it back.
+    /// The agent was unloaded, and the disk could not be read.
     pub fn recover(&self, region: RegionName) -> Result<Recovered, StoreError> {
         let mut state = self.agent.state.lock();
         if let Some(why) = &state.unread {
@@ -46,7 +47,7 @@ impl AgentStore {
         Ok(state.region(region, self.shared.boot_epoch()).recovered())
     }
 
-    /// Every emission that is still kept, oldest first: what a start of the process delivers again. Some may have been
+    /// Every emission that is still stored, oldest first: what the process redelivers at its start. Some may be
     /// consumed already; the cursors tell.
     pub fn undelivered(&self) -> Result<Vec<Emission>, StoreError> {
         let (waiting, kept, next) = {
@@ -86,7 +87,8 @@ impl AgentStore {
         Ok(found)
     }
 
-    /// Every room had dealt with what lies up to here when the process before this one wrote last. 0 after a repair.
+    /// The LSN up to which every room had dealt with all messages when the previous process last wrote. 0 after a
+    /// repair.
     pub fn delivered(&self) -> Lsn {
         Lsn(self.agent.on_disk.lock().delivered)
     }
@@ -101,7 +103,7 @@ impl AgentStore {
         self.load(region, key, value, |pack| sealed.get(pack, key))
     }
 
-    /// Whether a key is alive; its value isn't read.
+    /// Whether a key exists; its value isn't read.
     pub fn has_record(&self, region: RegionName, key: &[u8]) -> Result<bool, StoreError> {
         let (value, sealed) = {
             let mut state = self.agent.state.lock();
@@ -179,8 +181,8 @@ impl AgentStore {
         Ok(found)
     }
 
-    /// How many keys are alive. Keys overwritten since the last sealing are looked up once. A block that can't be read
-    /// counts its keys as new: [`AgentStore::record`] names the damage.
+    /// The number of existing keys. Keys overwritten since the last sealing are looked up once. If a block can't be
+    /// read, its keys count as new: [`AgentStore::record`] reports the damage.
     pub fn record_count(&self, region: RegionName) -> u64 {
         loop {
             let (unknown, sealed) = {
@@ -226,7 +228,8 @@ impl AgentStore {
     }
 }
 
-/// A region as it was at one LSN, however it goes on. What it points at stays on disk while it is held.
+/// A region as it was at one LSN, whatever happens later. Everything it refers to stays on disk while this value
+/// exists.
 pub struct Frozen {
     store: AgentStore,
     pub region: RegionName,
@@ -237,7 +240,7 @@ pub struct Frozen {
 }
 
 impl AgentStore {
-    /// Holds on to a region as it is now: what is in memory is copied, the rest is shared.
+    /// Freezes a region as it is now: data in memory is copied, the rest is shared.
     pub fn freeze(&self, region: RegionName) -> Frozen {
         let mut state = self.agent.state.lock();
         let lsn = Lsn(state.next - 1);
@@ -251,7 +254,7 @@ impl Frozen {
         self.store.load(self.region, key, self.records.in_memory(key), |pack| self.records.sealed.get(pack, key))
     }
 
-    /// As [`Frozen::record`], for many keys that are asked for in ascending order.
+    /// As [`Frozen::record`], for many keys in ascending order.
     pub fn ascending(&self) -> impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let mut sealed = self.records.sealed.ascending();
         move |key| self.store.load(self.region, key, self.records.in_memory(key), |pack| sealed(pack, key))
@@ -286,7 +289,7 @@ fn inline(value: Option<Value>) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// A key as a person can read it.
+/// A key in a readable form.
 pub fn name(key: &[u8]) -> String {
     key.escape_ascii().to_string()
 }

@@ -1,4 +1,4 @@
-//! What is held of an agent in memory: the accepted state, and what the committer knows to be on disk.
+//! An agent's data in memory: the accepted state, and what the committer knows to be on disk.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use super::super::records::Records;
 use super::super::root_slot::Events;
 use super::super::watermark::Watermark;
 
-/// So many entries of records are alive for each one that was replaced, at least: else they are written anew.
+/// Minimum number of live records for each replaced one; with fewer, the records are rewritten.
 const ALIVE: u64 = 3;
-/// The same where a room said that it replaced much.
+/// The same after a room said that it replaced much.
 const ALIVE_AFTER_REPLACING: u64 = 64;
 
-/// Something of each region, looked up many times a percept.
+/// A value for each region, looked up many times per percept.
 pub type ByName<T> = IndexMap<Arc<str>, T, FxBuildHasher>;
 
 pub type LowWater = Arc<dyn Fn() -> Lsn + Send + Sync>;
@@ -36,7 +36,7 @@ pub struct Agent {
     pub mark: Watermark,
     /// The newest LSN that is written or being written.
     pub taken: AtomicU64,
-    /// Only the committer, and who holds the gate, takes it.
+    /// Locked only by the committer and by the holder of the gate.
     pub on_disk: Mutex<OnDisk>,
 }
 
@@ -58,27 +58,27 @@ impl Agent {
 #[derive(Default)]
 pub struct AgentState {
     pub next: u64,
-    /// Accepted, not yet on disk, with the bytes counted for each.
+    /// Commits accepted but not yet on disk, with the bytes counted for each.
     pub waiting: VecDeque<(Arc<Waiting>, usize)>,
     pub waiting_bytes: usize,
-    /// The committer knows that something waits.
+    /// The committer knows that commits wait.
     pub queued: bool,
     pub closed: bool,
-    /// It was away, and couldn't be read when it was to come back.
+    /// The agent was unloaded and could not be read back.
     pub unread: Option<EngineError>,
     pub regions: ByName<Region>,
-    /// Only of a store without a disk: what the journal would keep.
+    /// Only for a store without a disk: what the journal would contain.
     pub emissions: VecDeque<(u64, Arc<[u8]>)>,
 }
 
-/// A region as accepted.
+/// The accepted data of a region.
 pub struct Region {
     pub name: Arc<str>,
     pub epoch: Epoch,
     pub cursors: Cursors,
     pub state_hash: u64,
     pub root: Option<(u64, Arc<[u8]>)>,
-    /// Those after the root.
+    /// The events after the root.
     pub events: VecDeque<Events>,
     pub event_count: usize,
     pub event_bytes: usize,
@@ -105,7 +105,7 @@ impl Region {
         }
     }
 
-    /// So many entries are alive for each one that was replaced; with fewer, the records are written anew.
+    /// Minimum number of live records for each replaced one; with fewer, the records are rewritten.
     pub fn alive_at_least(&self) -> u64 {
         if self.has_replaced_much { ALIVE_AFTER_REPLACING } else { ALIVE }
     }
@@ -138,7 +138,7 @@ impl Region {
 }
 
 impl AgentState {
-    /// The region of this name, made when it is new.
+    /// The region of this name, created if it is new.
     pub fn region(&mut self, name: &str, epoch: Epoch) -> &mut Region {
         let at = self.regions.get_index_of(name).unwrap_or_else(|| {
             let name: Arc<str> = name.into();
@@ -147,7 +147,7 @@ impl AgentState {
         &mut self.regions[at]
     }
 
-    /// Without a disk: durable at once, and the emissions kept as the journal would.
+    /// Without a disk: durable at once, and the emissions stored as the journal would.
     pub fn keep_in_memory(&mut self, head: &Head, emissions: Vec<Arc<[u8]>>, agent: &Agent) {
         self.emissions.extend((head.lsn + 1..).zip(emissions));
         if self.emissions.len() % 256 == 255 {
@@ -163,27 +163,27 @@ impl AgentState {
 #[derive(Default)]
 pub struct OnDisk {
     pub frames: VecDeque<FrameSpan>,
-    /// Bytes of them all.
+    /// Bytes of all frames.
     pub frame_bytes: usize,
-    /// Places of frames that are gone. Their keys stay, empty: sled writes a page of a dozen frames anew where keys come and
-    /// go at its ends, which was five times what the frames themselves have.
+    /// Places of frames that are gone. Their keys stay, empty: if keys come and go at its ends, sled rewrites a page
+    /// of a dozen frames. That was five times the size of the frames themselves.
     pub free_places: BTreeSet<u64>,
-    /// Above all places that there are.
+    /// Larger than every existing place.
     pub next_place: u64,
-    /// Unread letters that were taken out of the journal, oldest bundle first.
+    /// Unread letters that were moved out of the journal, oldest bundle first.
     pub mail: Vec<Bundle>,
     pub regions: ByName<RegionOnDisk>,
     /// Last LSN in the journal.
     pub end: u64,
     /// Last LSN that was dropped from the journal.
     pub dropped: u64,
-    /// Every room had dealt with what lies up to here, as far as it says so in an entry that is on disk, or as it did so
-    /// without a trace.
+    /// The LSN up to which every room had dealt with all messages. Counts messages passed by an entry on disk, and
+    /// messages that led to nothing.
     pub delivered: u64,
 }
 
 impl OnDisk {
-    /// Where the next frame goes: neighbours are filled together.
+    /// The place of the next frame. Neighbouring places are filled together.
     pub fn take_place(&mut self) -> u64 {
         self.free_places.pop_first().unwrap_or_else(|| {
             self.next_place += 1;
@@ -191,7 +191,7 @@ impl OnDisk {
         })
     }
 
-    /// There is such a place.
+    /// Notes that such a place exists.
     pub fn know_place(&mut self, place: u64) {
         self.next_place = self.next_place.max(place.saturating_add(1));
     }
@@ -202,7 +202,7 @@ impl OnDisk {
         self.frames.push_back(frame);
     }
 
-    /// How far it is, to be read at the next open.
+    /// The journal's head, encoded for the next open.
     pub fn head(&self) -> Vec<u8> {
         let mut content = Writer::default();
         content.u64(self.end);
@@ -218,14 +218,14 @@ pub struct RegionOnDisk {
     pub meta_written: u64,
     pub slots: [Slot; 2],
     pub last_event: u64,
-    /// Chunks of the manifest of its records.
+    /// Chunks of its records' manifest.
     pub manifest_chunks: u16,
 }
 
 /// One of the two root slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
-    /// 0 when nothing valid is in it.
+    /// 0 when it holds nothing valid.
     pub lsn: u64,
     pub chunks: u16,
     pub bytes: usize,
@@ -237,7 +237,7 @@ impl RegionOnDisk {
         u8::from(self.slots[1].lsn < self.slots[0].lsn)
     }
 
-    /// Events after this LSN are needed to rebuild it, even when the newer root is lost.
+    /// Events after this LSN are needed to rebuild the region, even if the newer root is lost.
     pub fn needs_events_after(&self) -> u64 {
         self.slots[0].lsn.min(self.slots[1].lsn)
     }

@@ -1,4 +1,4 @@
-//! One sealed block of a run: sorted entries, searched in place.
+//! One sealed block of a run: sorted entries, searched without copying.
 
 use super::super::codec::{Reader, Writer};
 use super::super::pack::{Block, Pointer};
@@ -13,7 +13,7 @@ pub fn read_entry<'a>(from: &mut Reader<'a>) -> Option<(&'a [u8], Value)> {
     Some((from.bytes()?, Value::read(from)?))
 }
 
-/// Passes over a value without copying it.
+/// Skips a value without copying it.
 fn skip_value(from: &mut Reader<'_>) -> Option<()> {
     match from.u8()? {
         0 => Some(()),
@@ -23,17 +23,17 @@ fn skip_value(from: &mut Reader<'_>) -> Option<()> {
     }
 }
 
-/// What a whole block holds, for who takes it over as it is.
+/// The contents of a whole block, for taking it over unchanged.
 pub struct Contents {
     pub entries: u64,
-    /// Some key in it stands there as deleted.
+    /// Some key in it is marked as deleted.
     pub deletes: bool,
-    /// Of its long values.
+    /// The pointers of its long values.
     pub pieces: Vec<Pointer>,
     pub last: Vec<u8>,
 }
 
-/// None when the block makes no sense.
+/// None when the block is malformed.
 pub fn contents(block: &[u8]) -> Option<Contents> {
     let mut reader = Reader(block);
     let mut found = Contents { entries: 0, deletes: false, pieces: Vec::new(), last: Vec::new() };
@@ -57,7 +57,7 @@ pub fn contents(block: &[u8]) -> Option<Contents> {
     Some(found)
 }
 
-/// Where the entries begin; none when the block makes no sense.
+/// The offsets of the entries; none when the block is malformed.
 fn entries(block: &[u8]) -> Option<Box<[u32]>> {
     let mut reader = Reader(block);
     let mut starts = Vec::new();
@@ -69,16 +69,16 @@ fn entries(block: &[u8]) -> Option<Box<[u32]>> {
     Some(starts.into())
 }
 
-/// Where the first entry begins that isn't before the key; the block's end when there is none. `Err(())` when the block
-/// makes no sense.
+/// The offset of the first entry that isn't before the key; the block's end when there is none. `Err(())` when the
+/// block is malformed.
 pub fn seek(block: &Block, key: &[u8]) -> Result<usize, ()> {
     let starts = block.entries(entries).ok_or(())?;
     let is_before = |start: &u32| Reader(&block[*start as usize..]).bytes().is_some_and(|found| found < key);
     Ok(starts.get(starts.partition_point(is_before)).map_or(block.len(), |start| *start as usize))
 }
 
-/// Goes on from `at` to the first entry that isn't before the key, and gives its value if it is the key's. `Err(())` when the
-/// block makes no sense.
+/// Moves on from `at` to the first entry that isn't before the key, and returns its value if its key is equal.
+/// `Err(())` when the block is malformed.
 pub fn find(block: &[u8], at: &mut usize, key: &[u8]) -> Result<Option<Value>, ()> {
     let mut reader = Reader(block.get(*at..).ok_or(())?);
     while !reader.is_empty() {

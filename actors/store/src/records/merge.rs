@@ -1,4 +1,4 @@
-//! Several sorted sources read as one: of equal keys the newest source's holds.
+//! Reads several sorted sources as one. Of equal keys, the newest source's value counts.
 
 use std::collections::btree_map;
 use std::iter::Peekable;
@@ -37,13 +37,13 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The merged reading of sources given newest first.
+/// Merges sources that are given newest first.
 pub struct Merging<'a> {
     sources: Vec<(Source<'a>, Option<Item>)>,
     primed: bool,
-    /// Values that a newer one has replaced, when asked for.
+    /// Collects values that a newer one replaced, if set.
     pub replaced: Option<Vec<Value>>,
-    /// Key ranges lost in blocks that can't be read, when they are to be left out instead of failing.
+    /// Collects the key ranges of unreadable blocks, if set; otherwise such a block is an error.
     pub lost: Option<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Merging<'a> {
         Ok(())
     }
 
-    /// The newest source that has the smallest key.
+    /// The newest source with the smallest key.
     fn newest(&self) -> Option<usize> {
         let mut newest: Option<usize> = None;
         for (index, (_, slot)) in self.sources.iter().enumerate() {
@@ -84,7 +84,7 @@ impl<'a> Merging<'a> {
         newest
     }
 
-    /// The block of a run that comes next as a whole, since no other source has a key in it, with the number of its source.
+    /// The next block of a run, if no other source has a key within it, with the index of its source.
     pub fn whole_block(&mut self) -> Result<Option<(usize, Whole)>, EngineError> {
         self.prime()?;
         let Some(newest) = self.newest() else { return Ok(None) };
@@ -94,7 +94,7 @@ impl<'a> Merging<'a> {
         Ok(cursor.whole_block(&heads)?.map(|whole| (newest, whole)))
     }
 
-    /// Goes on behind the block that [`Merging::whole_block`] gave of this source.
+    /// Skips the block of this source that [`Merging::whole_block`] returned.
     pub fn pass_block(&mut self, index: usize) -> Result<(), EngineError> {
         if let Some((Source::Run(cursor), head)) = self.sources.get_mut(index) {
             cursor.pass_block();
@@ -103,7 +103,7 @@ impl<'a> Merging<'a> {
         self.advance(index)
     }
 
-    /// The next key with its newest value, deletions included.
+    /// The next key with its newest value, including deletions.
     pub fn next(&mut self) -> Result<Option<Item>, EngineError> {
         self.prime()?;
         let Some(newest) = self.newest() else { return Ok(None) };
@@ -121,7 +121,7 @@ impl<'a> Merging<'a> {
         Ok(Some(item))
     }
 
-    /// As [`Merging::next`] where every source is in memory, so that nothing can fail.
+    /// As [`Merging::next`], when every source is in memory, so that nothing can fail.
     pub fn next_from_memory(&mut self) -> Option<Item> {
         self.next().unwrap_or(None)
     }

@@ -1,4 +1,5 @@
-//! Keyed records of one region: a mutable tail in memory (kept by the journal) over sorted runs of sealed blocks.
+//! Keyed records of one region: a mutable tail in memory (kept by the journal), and below it sorted runs of sealed
+//! blocks.
 
 mod block;
 mod merge;
@@ -20,17 +21,17 @@ pub use run::{Run, RunCursor, RunWriter};
 pub const KEY_BYTES: usize = 128;
 /// Longest record, in bytes.
 pub const RECORD_BYTES: usize = 16 << 20;
-/// A longer value has blocks of its own in the pack, so that neither engine nor tail carries it.
+/// A longer value gets its own blocks in the pack, so that engine and tail don't carry it.
 pub const INLINE_BYTES: usize = 8 << 10;
-/// Bytes of a long value in one block.
+/// Bytes of a long value per block.
 pub const PIECE_BYTES: usize = 64 << 10;
 
-/// What is known of a key.
+/// The value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Deleted,
     Inline(Arc<[u8]>),
-    /// In the pack, in pieces.
+    /// Stored in the pack, in pieces.
     Spilled(Arc<[Pointer]>),
 }
 
@@ -73,13 +74,13 @@ impl Value {
         }
     }
 
-    /// The bytes themselves; `None` when deleted.
+    /// The bytes; `None` when deleted.
     pub fn load(&self, pack: &Pack) -> Result<Option<Vec<u8>>, EngineError> {
         match self {
             Self::Deleted => Ok(None),
             Self::Inline(bytes) => Ok(Some(bytes.to_vec())),
             Self::Spilled(pieces) => {
-                // Room for all of it: a value of a megabyte that grows piece by piece is moved again and again.
+                // Allocate all of it: a value of a megabyte that grows piece by piece is moved again and again.
                 let room = if pieces.len() > 1 { pieces.len() * PIECE_BYTES } else { 0 };
                 let mut whole = Vec::with_capacity(room);
                 for piece in pieces.iter() {
@@ -90,7 +91,7 @@ impl Value {
         }
     }
 
-    /// A long value moved into the pack; others as they are.
+    /// Moves a long value into the pack; others stay as they are.
     pub fn spilled(&self, pack: &Pack) -> Result<Self, EngineError> {
         match self {
             Self::Inline(bytes) if bytes.len() > INLINE_BYTES => {
@@ -107,11 +108,11 @@ impl Value {
 pub struct Held {
     pub value: Value,
     pub lsn: u64,
-    /// Whether the runs below have the key alive; found out when somebody counts.
+    /// Whether the key exists in the runs below; determined when records are counted.
     pub below: Option<bool>,
 }
 
-/// Bytes that a key costs in memory beside itself.
+/// Memory overhead per key, in bytes.
 const OVERHEAD: usize = 96;
 
 /// What changed since the last sealing.
@@ -119,9 +120,9 @@ const OVERHEAD: usize = 96;
 pub struct Tail {
     pub map: BTreeMap<Vec<u8>, Held>,
     pub bytes: usize,
-    /// LSN of the first change in it; the journal is kept from there. 0 when empty.
+    /// LSN of its first change; the journal is kept from there. 0 when empty.
     pub first: u64,
-    /// Of one set aside for sealing: the LSN that it reaches to.
+    /// For a tail set aside for sealing: its last LSN.
     pub upto: u64,
 }
 
@@ -145,7 +146,7 @@ impl Tail {
         }
     }
 
-    /// The value of `key` as of `lsn` is now in the pack: memory may forget its bytes.
+    /// The value of `key` as of `lsn` is now in the pack, so memory may drop its bytes.
     pub fn replace(&mut self, key: &[u8], lsn: u64, value: Value) {
         if let Some(held) = self.map.get_mut(key)
             && held.lsn == lsn
@@ -156,12 +157,12 @@ impl Tail {
     }
 }
 
-/// The sealed part of a region's records. Immutable: a change makes another one.
+/// The sealed part of a region's records. Immutable: a change creates a new one.
 #[derive(Clone, Default)]
 pub struct Sealed {
     /// Newest first.
     pub runs: Vec<Arc<Run>>,
-    /// Keys alive in the runs together.
+    /// Existing keys in all runs together.
     pub live: u64,
     /// Commits up to this LSN are in the runs.
     pub upto: u64,
@@ -177,7 +178,7 @@ impl Sealed {
         Ok(None)
     }
 
-    /// As [`Sealed::get`], for keys that are asked for in ascending order: no block is read twice.
+    /// As [`Sealed::get`], for keys in ascending order: no block is read twice.
     pub fn ascending(&self) -> impl FnMut(&Pack, &[u8]) -> Result<Option<Value>, EngineError> {
         let mut runs: Vec<Ascending> = self.runs.iter().map(|run| Ascending::new(run)).collect();
         move |pack, key| {
@@ -219,7 +220,7 @@ impl Sealed {
     }
 }
 
-/// A region's records: tail, the part being sealed, and the sealed.
+/// A region's records: the tail, the part being sealed, and the sealed part.
 #[derive(Clone, Default)]
 pub struct Records {
     pub tail: Tail,
@@ -228,7 +229,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// The journal must be kept from here on for these records.
+    /// The LSN from which the journal must be kept for these records.
     pub fn first_unsealed(&self) -> Option<u64> {
         let sealing = self.sealing.as_ref().filter(|tail| !tail.map.is_empty()).map(|tail| tail.first);
         sealing.or((!self.tail.map.is_empty()).then_some(self.tail.first))
@@ -239,7 +240,7 @@ impl Records {
         held.map(|held| held.value.clone())
     }
 
-    /// What was set aside is in the runs now.
+    /// The part that was set aside is now in the runs.
     pub fn end_sealing(&mut self) {
         let Some(sealing) = self.sealing.take() else { return };
         for (key, held) in &sealing.map {
@@ -249,7 +250,7 @@ impl Records {
         }
     }
 
-    /// The runs were rewritten with less in them: what was known of them is asked again.
+    /// The runs were rewritten with fewer records, so cached knowledge about them is dropped.
     pub fn forget_below(&mut self) {
         self.tail.map.values_mut().for_each(|held| held.below = None);
         if let Some(sealing) = &mut self.sealing {
@@ -257,7 +258,7 @@ impl Records {
         }
     }
 
-    /// Keys of which nobody knows whether the runs have them.
+    /// Keys for which it is unknown whether the runs have them.
     pub fn unknown_below(&self) -> impl Iterator<Item = &[u8]> {
         let layers = [Some(&self.tail), self.sealing.as_deref()].into_iter().flatten();
         layers.flat_map(|tail| &tail.map).filter(|(_, held)| held.below.is_none()).map(|(key, _)| key.as_slice())
@@ -274,7 +275,7 @@ impl Records {
         }
     }
 
-    /// Keys alive, once nothing is unknown below. `below` unknown counts as absent.
+    /// The number of existing keys. A key with unknown `below` counts as absent.
     pub fn count(&self) -> u64 {
         let (mut more, mut fewer) = (0, 0);
         let sealing = self.sealing.iter().flat_map(|tail| &tail.map);
@@ -286,7 +287,7 @@ impl Records {
         (self.sealed.live + more).saturating_sub(fewer)
     }
 
-    /// What memory says about a range, as far as it can matter for the first `limit` records of it.
+    /// The values in memory for a range, as far as they can matter for its first `limit` records.
     pub fn memory_range(&self, range: &KeyRange, limit: usize) -> Vec<(Vec<u8>, Value)> {
         let layers = [Some(&self.tail), self.sealing.as_deref()];
         let mut merging = Merging::new(layers.into_iter().flatten().map(|tail| Source::memory(tail, range)).collect());
@@ -304,7 +305,7 @@ impl Records {
 /// A range of record keys.
 pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// Whether no key can be in it. A `BTreeMap` panics on some of these.
+/// Whether no key can be in the range. A `BTreeMap` panics on some such ranges.
 pub fn is_empty_range(range: &KeyRange) -> bool {
     match range {
         (Bound::Included(from), Bound::Included(to)) => from > to,

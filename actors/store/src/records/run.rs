@@ -14,7 +14,7 @@ use super::{KeyRange, PIECE_BYTES, Value, is_past};
 /// A block is closed when it reaches this many bytes.
 const BLOCK_BYTES: usize = 16 << 10;
 
-/// First key of each block and where the block is, and where the pieces of its long values are.
+/// The first key and position of each block, and the positions of its long values' pieces.
 #[derive(Default)]
 pub struct Index {
     pub blocks: Vec<(Box<[u8]>, Pointer)>,
@@ -47,7 +47,7 @@ pub struct Run {
     /// Unique in its region.
     pub id: u64,
     pub entries: u64,
-    /// Of the blocks, the index and the long values that the entries point at.
+    /// Bytes of the blocks, the index and the long values.
     pub bytes: u64,
     min: Vec<u8>,
     max: Vec<u8>,
@@ -73,7 +73,7 @@ impl Run {
         Some(Self { id, entries, bytes, min, max, index_at, index: Mutex::new(None) })
     }
 
-    /// The sparse index, read at the first use.
+    /// The sparse index, read on first use.
     pub fn index(&self, pack: &Pack) -> Result<Arc<Index>, EngineError> {
         let mut slot = self.index.lock();
         if let Some(index) = &*slot {
@@ -84,7 +84,7 @@ impl Run {
             pack.read_behind(*at, &mut bytes)?;
         }
         let index =
-            Index::read(&bytes).ok_or_else(|| EngineError::Damaged("an index of records makes no sense".into()))?;
+            Index::read(&bytes).ok_or_else(|| EngineError::Damaged("an index of records is malformed".into()))?;
         let index = Arc::new(index);
         *slot = Some(index.clone());
         Ok(index)
@@ -96,7 +96,7 @@ impl Run {
         seek(&block, key).and_then(|mut place| find(&block, &mut place, key)).map_err(|()| nonsense(at))
     }
 
-    /// The block that has the key, if any has.
+    /// The block that may contain the key, if any.
     fn block_of(&self, pack: &Pack, key: &[u8]) -> Result<Option<Pointer>, EngineError> {
         if key < self.min.as_slice() || key > self.max.as_slice() {
             return Ok(None);
@@ -106,7 +106,7 @@ impl Run {
         Ok(block.checked_sub(1).and_then(|block| index.blocks.get(block)).map(|(_, at)| *at))
     }
 
-    /// Its blocks and index, which go with it when nobody reads it any more.
+    /// Its blocks and index, which are freed once nobody reads the run any more.
     pub fn blocks(&self, pack: &Pack) -> Result<Vec<Pointer>, EngineError> {
         let mut all: Vec<_> = self.index(pack)?.blocks.iter().map(|(_, at)| *at).collect();
         all.extend(&self.index_at);
@@ -130,10 +130,10 @@ impl Run {
 }
 
 fn nonsense(at: Pointer) -> EngineError {
-    EngineError::Damaged(format!("the pack's block at {} makes no sense", at.offset))
+    EngineError::Damaged(format!("the pack's block at {} is malformed", at.offset))
 }
 
-/// Looks up keys that come in ascending order: a block is read and walked once for all those in it.
+/// Looks up keys in ascending order: each block is read and walked once.
 pub struct Ascending<'a> {
     run: &'a Run,
     block: Option<(Pointer, Vec<u8>)>,
@@ -145,7 +145,7 @@ impl<'a> Ascending<'a> {
         Self { run, block: None, at: 0 }
     }
 
-    /// As [`Run::get`]. The key must not be before the one asked for last.
+    /// As [`Run::get`]. The key must not be before the previous one.
     pub fn get(&mut self, pack: &Pack, key: &[u8]) -> Result<Option<Value>, EngineError> {
         let Some(place) = self.run.block_of(pack, key)? else { return Ok(None) };
         let bytes = match self.block.take().filter(|(known, _)| *known == place) {
@@ -161,18 +161,18 @@ impl<'a> Ascending<'a> {
     }
 }
 
-/// Walks a run in order, one block in memory.
+/// Walks a run in order, with one block in memory.
 pub struct RunCursor {
     run: Arc<Run>,
     pack: Arc<Pack>,
     index: Arc<Index>,
     next_block: usize,
     block: Arc<Block>,
-    /// Behind the entry that was read last, and where that begins.
+    /// The offset behind the entry read last, and that entry's start.
     at: usize,
     read_at: usize,
     range: KeyRange,
-    /// A whole walk must not push other blocks out of the cache.
+    /// A full walk must not push other blocks out of the cache.
     cached: bool,
 }
 
@@ -225,7 +225,7 @@ impl RunCursor {
         }
     }
 
-    /// The block whose first entry was read last, whole, if all its keys are before these.
+    /// The whole block whose first entry was read last, if all its keys are before these.
     pub fn whole_block(&self, before: &[&[u8]]) -> Result<Option<Whole>, EngineError> {
         let Some((first, at)) = self.next_block.checked_sub(1).and_then(|block| self.index.blocks.get(block)) else {
             return Ok(None);
@@ -241,12 +241,12 @@ impl RunCursor {
         Ok(Some(Whole { first: first.clone(), at: *at, contents }))
     }
 
-    /// Goes on behind the present block.
+    /// Skips the current block.
     pub fn pass_block(&mut self) {
         self.at = self.block.len();
     }
 
-    /// Goes on behind the block that couldn't be read; answers the keys that are lost with it, the second excluded.
+    /// Skips an unreadable block; returns the range of lost keys, its end excluded.
     pub fn skip_block(&mut self) -> (Vec<u8>, Vec<u8>) {
         self.at = 0;
         self.block = Arc::default();
@@ -257,14 +257,14 @@ impl RunCursor {
     }
 }
 
-/// A block of a run that another run can have as it is.
+/// A block of a run that another run can use unchanged.
 pub struct Whole {
     first: Box<[u8]>,
     pub at: Pointer,
     pub contents: Contents,
 }
 
-/// Makes a run out of sorted entries.
+/// Makes a run from sorted entries.
 pub struct RunWriter {
     pack: Arc<Pack>,
     packing: Packing,
@@ -309,12 +309,12 @@ impl RunWriter {
         if self.block.0.len() >= BLOCK_BYTES { self.close_block() } else { Ok(()) }
     }
 
-    /// Whether a whole block can come next without leaving a small one before it.
+    /// Whether a whole block can follow without leaving a small one before it.
     pub fn is_even(&self) -> bool {
         self.block.0.is_empty() || self.block.0.len() >= BLOCK_BYTES / 2
     }
 
-    /// Takes a block over where it lies: nothing is written anew.
+    /// Takes a block over at its position: nothing is written again.
     pub fn take_over(&mut self, whole: Whole) -> Result<(), EngineError> {
         if !self.block.0.is_empty() {
             self.close_block()?;
@@ -337,7 +337,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// `None` when nothing was pushed.
+    /// `None` when nothing was added.
     pub fn finish(mut self, id: u64) -> Result<Option<Run>, EngineError> {
         if !self.block.0.is_empty() {
             self.close_block()?;
