@@ -1,12 +1,13 @@
-//! The gateway: the one door through which outside text becomes a percept.
+//! The gateway: the only door through which outside text becomes a percept.
 //!
-//! A dumb pipe with a memory for what it let in. Biology: the thalamus, which relays and doesn't interpret.
-//! Law: one constructor fixes every control field; a provider's id is the same message however often it comes, and that of
-//! a signed command is known for good, however many others come after it; at most
-//! `credit` turns are in flight, the rest waits here, on disk; that a turn has ended is heard before what wants to begin,
-//! but not while a room is far `behind`: credit comes back when all have followed.
-//! Remembers: provider ids (the newest 10 000, and all of signed commands), turns in flight, the waiting queue. Forgets: a turn that never ended, after a while.
-//! Down: channels can't acknowledge, so their senders try again; a stop works all the same, by the latch.
+//! It interprets nothing, but remembers what it let in. Biology: the thalamus, which relays and doesn't interpret.
+//! Law: one constructor fixes every control field. A repeated provider id means the same message. The id of a signed
+//! command is remembered for good, however many others follow. At most `credit` turns are in flight; other percepts
+//! wait here, on disk. The end of a turn is read before new percepts, but not while a room's backlog exceeds
+//! `behind`: credit is returned only when all rooms have caught up.
+//! Remembers: provider ids (the newest 10 000, and all of signed commands), turns in flight, the waiting queue.
+//! Forgets: a turn that never ended, after some time.
+//! Down: channels can't acknowledge, so their senders retry. A stop still works, by the latch.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,9 +29,9 @@ use maxim_language::stop_phrase::StopGrammar;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 
-/// Provider ids that are remembered: enough for days of retries of the busiest provider.
+/// Number of provider ids remembered: enough for days of retries of the busiest provider.
 const PROVIDER_IDS: usize = 10_000;
-/// A turn that has not ended after this gives its credit back. Longer than any tool's deadline.
+/// A turn that has not ended after this returns its credit. Longer than any tool's deadline.
 const TURN_LIMIT: SignedDuration = SignedDuration::from_mins(10);
 
 section! {
@@ -45,16 +46,16 @@ section! {
     }
 }
 
-/// How the gateway is set up.
+/// The gateway's settings.
 #[derive(Clone, Debug)]
 pub struct GatewaySettings {
     /// Turns in flight at once.
     pub credit: usize,
-    /// Messages that may wait for one room before ended turns keep their credit.
+    /// Maximum backlog of one room, in messages; while it is exceeded, ended turns keep their credit.
     pub behind: usize,
     /// Longest content of a percept, in bytes; the rest of a longer text is cut off.
     pub text_max: usize,
-    /// The whitelist of stop phrases, with the agent's names.
+    /// The list of stop phrases, with the agent's names.
     pub stop: StopGrammar,
 }
 
@@ -127,13 +128,14 @@ impl Region for Gateway {
         }
     }
 
-    /// Ids that are longer than any that comes in now, then the oldest: a message that is brought again may be taken twice.
+    /// Removes ids that are longer than the present bound, then the oldest. After that, a repeated message may be
+    /// accepted twice.
     fn shed(&mut self, most: usize) -> usize {
         let before = self.provider_order.len();
         let is_long = |key: &String| key.len() > CHANNEL.limit + 1 + PROVIDER_ID.limit;
         self.provider_order.retain(|key| !is_long(key));
         self.provider_ids.retain(|key, _| !is_long(key));
-        // An id stands in both, with its percept.
+        // An id is stored in both maps, with its percept.
         let bytes = |key: &String| 2 * key.len() + 64;
         let mut all: usize = self.provider_order.iter().map(bytes).sum();
         while all > most
@@ -159,7 +161,7 @@ impl Region for Gateway {
             self.in_flight.iter().filter(|(_, at)| at.later(TURN_LIMIT) <= now).map(|(turn, _)| *turn).collect();
         let free = lost.len();
         for turn in lost {
-            tracing::warn!(%turn, "a turn has not ended in {} minutes; its credit is given back", TURN_LIMIT.as_mins());
+            tracing::warn!(%turn, "a turn has not ended in {} minutes; its credit is returned", TURN_LIMIT.as_mins());
             pulse.keep(GatewayEvent::Ended { turn });
         }
         self.release(free, pulse);
@@ -172,7 +174,7 @@ impl Gateway {
         self.waiting.1 - self.waiting.0
     }
 
-    /// Begins the turn, or has it wait for credit. A stop never waits.
+    /// Begins the turn, or makes it wait for credit. A stop never waits.
     fn let_in(&self, entering: Waiting, pulse: &mut Pulse<'_, Self>) {
         let has_credit = self.in_flight.len() < pulse.settings().credit && self.waiting() == 0;
         if has_credit || entering.percept.hard_override.is_some() {
@@ -199,8 +201,9 @@ impl Gateway {
     }
 }
 
-/// Where it stands which percept a signed command became. It has no end: some providers sign no time, so that a signature
-/// is good for ever. A digest, so that keys have one length and nothing of the message stands in them.
+/// The key that stores which percept a signed command became. These records are kept for good: some providers sign no
+/// time, so a signature stays valid for ever. The key is a digest, so that all keys have the same length and contain
+/// nothing of the message.
 fn signed_key(key: &str) -> Vec<u8> {
     format!("signed/{}", digest(key)).into_bytes()
 }
@@ -213,9 +216,9 @@ impl Hears<Inbound> for Gateway {
     fn hear(&self, inbound: &Inbound, pulse: &mut Pulse<'_, Self>) {
         let key = inbound.provider_id.as_ref().map(|id| format!("{}/{id}", inbound.channel));
         let channel = inbound.channel.clone();
-        // The door has looked already; what came in by another way is not kept either.
+        // The door has checked this already. Input that came in another way must not be stored either.
         if let Err(why) = inbound.check() {
-            tracing::error!(channel, %why, "a message is beyond a bound; nothing is made of it");
+            tracing::error!(channel, %why, "a message is too long and is ignored");
             return;
         }
         let signed = |key: &str| inbound.is_signed.then(|| pulse.record(&signed_key(key))).flatten();
@@ -236,8 +239,8 @@ impl Hears<Inbound> for Gateway {
         }
         let id = pulse.fresh_id();
         if let Some(key) = key {
-            // What may be played again for ever is known for ever. Strangers command nothing: played again they only say it
-            // again.
+            // A message that an attacker can replay for ever must be remembered for ever. Messages from strangers
+            // command nothing, so a replay does no harm.
             if inbound.is_signed && inbound.trust >= Trust::Listed {
                 pulse.put(signed_key(&key), &id);
             }
@@ -362,7 +365,7 @@ mod tests {
     #[test]
     fn a_present_store_whose_root_would_be_too_large_starts_sheds_and_goes_on() {
         let mut rig = rig(8);
-        // As a build without bounds has left it: in the journal, since no root was taken.
+        // As a build without bounds left it: in the journal, because no root was written.
         for n in 0..22 {
             let key = format!("http/{n}{}", "x".repeat(900_000));
             let event = serde_json::to_vec(&GatewayEvent::Seen { key, percept: MessageId::from_parts(1, n) });

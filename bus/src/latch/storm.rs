@@ -46,7 +46,7 @@ struct Tally {
     cycles: AtomicU64,
     /// Resets during which a stop came.
     overtaken: AtomicU64,
-    /// Asked while the latch was open, and allowed. The next: asked while it was closed, so must be refused.
+    /// Asked while the latch was open, and allowed; then the same while it was closed, and refused.
     allowed: AtomicU64,
     refused: AtomicU64,
     /// Permits whose child was registered after a stop had come.
