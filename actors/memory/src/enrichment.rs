@@ -1,9 +1,10 @@
-//! Enrichment: asks memory what a percept reminds of, and waits for it no longer than the deadline.
+//! Enrichment: asks memory what a percept calls to mind, and waits until the deadline at most.
 //!
 //! Biology: the parahippocampal cortex, which binds a scene to its context.
-//! Law: all sections are asked at once; what has not answered at the deadline is a missing section with its name. A room
-//! that was given up is asked, since it may be back, and not waited for. A percept is no newer than 1 − its likeness to the nearest that memory found: what was said a year ago is old news, too.
-//! Remembers: percepts whose answers are out; rooms that were given up. Forgets: these, once enriched or back.
+//! Law: all sections are requested at once. A section without an answer at the deadline is missing, by name. A held
+//! room is asked, because it may be back, but not waited for. A percept's novelty is at most 1 − its similarity to
+//! the nearest memory: what was said a year ago is old news, too.
+//! Remembers: percepts with open requests; held rooms. Forgets: these, once enriched or back.
 //! Down: percepts wait in its inbox.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,24 +33,25 @@ use maxim_region::{Gather, Hears, Pulse, Region};
 const EPISODES: RegionName = rooms::HIPPOCAMPUS;
 /// The room of times.
 const TIMES: RegionName = rooms::SUPRACHIASMATIC_NUCLEUS;
-/// The room of what is practised.
+/// The room of practised programs.
 const PROGRAMS: RegionName = rooms::CEREBELLUM;
 /// The room that knows what hurt.
 const FEARS: RegionName = rooms::FEAR_AGENT;
-/// Programs, and fears of each kind, that are asked for.
+/// Number of programs, and of fears of each kind, that are requested.
 const PRACTISED: usize = 8;
 const FEARED: usize = 5;
 
-/// How enrichment is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct EnrichmentSettings {
-    /// How long answers are waited for; 1 ms to 10 s. Default 50 ms.
+    /// How long it waits for answers; 1 ms to 10 s. Default 50 ms.
     pub deadline: SignedDuration,
     /// Episodes recalled; 0 to 20. Default 5.
     pub episodes: usize,
-    /// Whether what is associated with these is told too, for a mind that thinks; habit answers by what fits by itself.
+    /// Whether associated episodes are included too. Only a thinking mind uses them; habit answers from direct
+    /// matches.
     pub spreads: bool,
-    /// Rooms that are asked what is generally known.
+    /// Rooms that are asked for general knowledge.
     pub knowledge_rooms: Vec<RegionName>,
     /// Pieces of knowledge of all rooms together; 0 to 8. Default 8.
     pub knowledge: usize,
@@ -58,21 +60,21 @@ pub struct EnrichmentSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Enrichment {
     pending: BTreeMap<MessageId, Pending>,
-    /// Rooms that were given up for a while.
+    /// Rooms that are held.
     #[serde(default)]
     held: BTreeSet<String>,
 }
 
-/// What is known so far of a percept whose record waits under its turn.
+/// The answers so far for a percept whose record is stored under its turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pending {
-    /// By the room that was asked.
+    /// By the asked room.
     #[serde(default)]
     gather: Gather<String>,
     trust: Trust,
     recalled: Option<Vec<RecalledEpisode>>,
     time: Option<TimeDescribed>,
-    /// By the room that knows.
+    /// By the answering room.
     #[serde(default)]
     knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
     #[serde(default)]
@@ -87,7 +89,7 @@ impl Pending {
         Self { gather, trust, recalled: None, time: None, knowledge, programs: None, fears: None }
     }
 
-    /// Takes an answer in.
+    /// Adds an answer.
     fn take(&mut self, answer: EnrichmentEvent) {
         if let Some((_, room)) = answer.answered() {
             self.gather.close_for(room);
@@ -107,7 +109,7 @@ impl Pending {
 }
 
 impl EnrichmentSettings {
-    /// The rooms that are asked what is generally known.
+    /// The rooms that are asked for general knowledge.
     fn knowing(&self) -> &[RegionName] {
         if self.knowledge == 0 { &[] } else { &self.knowledge_rooms }
     }
@@ -255,7 +257,7 @@ impl Enrichment {
         pulse.keep(EnrichmentEvent::Enriched { turn });
     }
 
-    /// Takes a room's answer into what is known of a turn: finishes it if no other answer is waited for.
+    /// Adds a room's answer to a turn; finishes the turn if no other answer is expected.
     fn take(&self, answer: EnrichmentEvent, pulse: &mut Pulse<'_, Self>) {
         let Some((turn, room)) = answer.answered() else { return };
         let Some(pending) = self.pending.get(&turn) else { return }; // it came after the deadline
@@ -271,10 +273,10 @@ impl Enrichment {
     }
 }
 
-/// Characters of a text that its gist is made of; the rest adds little that is new.
+/// Characters of a text that form its gist; the rest adds little.
 const GIST: usize = 2_000;
 
-/// How like the nearest of these a text is, 0 to 1.
+/// Similarity of a text to the nearest of these, 0 to 1.
 fn likeness(text: &str, recalled: &[RecalledEpisode]) -> f64 {
     let stems = Stems::default();
     let gist = |text: &str| Gist::of(&stems, &text.chars().take(GIST).collect::<String>(), []);
@@ -282,7 +284,7 @@ fn likeness(text: &str, recalled: &[RecalledEpisode]) -> f64 {
     recalled.iter().map(|episode| perceived.similarity(&gist(&episode.text))).fold(0.0, f64::max)
 }
 
-/// One list of what all layers know, the best first.
+/// One list of all layers' knowledge, the best first.
 fn merged(mut entries: Vec<KnowledgeEntry>, most: usize) -> Vec<KnowledgeEntry> {
     entries.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.layer, &a.id).cmp(&(b.layer, &b.id))));
     entries.truncate(most);
@@ -293,7 +295,7 @@ impl Hears<SalientPercept> for Enrichment {
     fn hear(&self, salient: &SalientPercept, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         if salient.disposition != Disposition::Proceed {
-            // Nothing will be proposed for it, so nothing is asked.
+            // Nothing will be proposed for it, so nothing is requested.
             pulse.emit(EnrichedPercept::bare(salient.clone()));
             return;
         }
@@ -344,7 +346,7 @@ impl Hears<RegionChanged> for Enrichment {
 impl Hears<EpisodesRecalled> for Enrichment {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        // One more was asked for.
+        // One more episode was requested.
         let episodes = answer.with_associations(pulse.settings().episodes);
         self.take(EnrichmentEvent::Recalled { turn, episodes }, pulse);
     }

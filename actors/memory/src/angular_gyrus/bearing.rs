@@ -1,4 +1,4 @@
-//! What the exact sense knows that bears on a text, for the prompt.
+//! Numerical knowledge that is relevant to a text, for the prompt.
 
 use maxim_bus::signals::concepts::{KnowledgeEntry, KnowledgeRecalled, Layer, RecallKnowledge};
 use maxim_bus::signals::numbers::{MathCategory, MathFilter, MathRecord};
@@ -6,10 +6,10 @@ use maxim_bus::signals::numbers::{MathCategory, MathFilter, MathRecord};
 use super::region::AngularGyrus;
 use maxim_region::{Hears, Pulse};
 
-/// Records that fit less than this stay out of the prompt, 0 to 1.
+/// Records with a lower relevance are left out of the prompt, 0 to 1.
 const RELEVANT: f64 = 0.2;
 
-/// Patterns and relations are knowledge of the world; constants and methods are looked up when something is computed.
+/// Patterns and relations are knowledge of the world. Constants and methods are only looked up for a computation.
 fn bears(record: &MathRecord) -> bool {
     matches!(record.category, MathCategory::Pattern | MathCategory::Relationship)
 }

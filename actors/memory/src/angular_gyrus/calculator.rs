@@ -1,4 +1,4 @@
-//! The `math` tool: one request, one answer, and what of it is worth keeping.
+//! The `math` tool: one request, one answer, and the part of it that is worth storing.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use maxim_language::numbers::arithmetic::evaluate;
 use maxim_language::numbers::matrix::{MatrixOperation, MatrixResult, compute, fit};
 use maxim_language::numbers::statistics::{self, Description};
 
-/// Numbers in a list, at most.
+/// Maximum number of numbers in a list.
 pub const MOST_NUMBERS: usize = 10_000;
-/// Numbers of a list that are kept with its result.
+/// Numbers of a list stored with its result.
 const KEPT: usize = 64;
 
-/// What is asked for.
+/// The requested operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MathOperation {
@@ -29,9 +29,9 @@ pub enum MathOperation {
     Correlation,
     Regression,
     Matrix,
-    /// Whether a series in time holds a pattern.
+    /// Tests a time series for a pattern.
     Series,
-    /// What is known: constants, methods, patterns, relationships.
+    /// Recalls constants, methods, patterns and relationships.
     Recall,
 }
 
@@ -56,7 +56,7 @@ pub struct MathRequest {
     pub limit: Option<usize>,
 }
 
-/// A result as it is remembered.
+/// A result as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     pub name: String,
@@ -67,16 +67,16 @@ pub struct Fact {
     pub outputs: BTreeMap<String, f64>,
 }
 
-/// What a request came to.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MathAnswer {
     pub output: Json,
     pub fact: Option<Fact>,
-    /// Ids of records that were used.
+    /// Ids of the records used.
     pub used: Vec<String>,
 }
 
-/// Answers; an error names the parameter and what was expected.
+/// Computes the answer. An error names the parameter and what was expected.
 ///
 /// # Errors
 /// A parameter is missing, of the wrong shape, or has no result.
@@ -98,7 +98,7 @@ fn missing(operation: &str, field: &str, expected: &str) -> String {
     format!("math {operation}: {field} is missing; expected {expected}")
 }
 
-/// A list that is there, not too long, and of finite numbers.
+/// A list that exists, isn't too long, and has only finite numbers.
 fn list<'r>(values: &'r Option<Vec<f64>>, operation: &str, field: &str, least: usize) -> Result<&'r [f64], String> {
     let values = values.as_deref().ok_or_else(|| missing(operation, field, "a list of numbers"))?;
     if values.len() < least || values.len() > MOST_NUMBERS {
@@ -111,7 +111,7 @@ fn list<'r>(values: &'r Option<Vec<f64>>, operation: &str, field: &str, least: u
     Ok(values)
 }
 
-/// A name for the result on these numbers.
+/// A name for the result of an operation on these numbers.
 fn named(what: &str, lists: &[&[f64]]) -> String {
     let bits = lists.iter().flat_map(|list| list.iter().map(|value| value.to_bits().to_le_bytes()));
     let hash = bits.fold(StableHash::default(), |hash, bits| hash.add(&bits)).get();
@@ -141,7 +141,7 @@ fn calculate(request: &MathRequest) -> Result<MathAnswer, String> {
         outputs: outputs(&[("value", value)]),
     };
     let output = json!({ "expression": expression, "result": shown, "value": value, "exact": number.is_exact() });
-    // What is too large for the nearest float has its digits alone.
+    // A value too large for a float is given only by its digits.
     Ok(MathAnswer { output, fact: value.is_finite().then_some(fact), used: Vec::new() })
 }
 
@@ -264,7 +264,7 @@ fn matrix(request: &MathRequest) -> Result<MathAnswer, String> {
 
 fn series(request: &MathRequest) -> Result<MathAnswer, String> {
     let values = list(&request.values, "series", "values", maxim_language::numbers::analysis::LEAST_VALUES)?;
-    // The newest: lags are tried one by one.
+    // Only the newest values, because lags are tried one by one.
     let analysed = analyse("values", &values[values.len().saturating_sub(512)..]);
     let output = json!({
         "pattern": analysed.feature, "p": analysed.p, "r_squared": analysed.r_squared, "count": analysed.observations,

@@ -1,5 +1,5 @@
-//! The edges of the layer, as they are told to the cross-layer graph: those of its own graph, and those of metrics that go
-//! together in time to what they were computed from.
+//! The layer's edges, as reported to the cross-layer graph: those of its own graph, and those from correlated metrics
+//! to the data they were computed from.
 
 use maxim_bus::signals::concepts::{CrossEdge, CrossKind, Layer, LayerEdge, LayerLinked, MemoryRef, RecordsLinked};
 use maxim_bus::signals::numbers::{MathCategory, MathRecord};
@@ -8,14 +8,15 @@ use super::model::{MathStore, strength};
 use super::region::{AngularGyrus, METRICS};
 use maxim_region::Pulse;
 
-/// A relationship joins what it names with itself, both ways.
+/// A relationship is linked with the records that it names, in both directions.
 const RELATES: &str = "RELATES";
 
 fn is_pair(record: &MathRecord) -> bool {
     record.category == MathCategory::Relationship && record.domain == METRICS
 }
 
-/// Each relationship with what it names, as far as a record is one of the two; whichever of them came first.
+/// Pairs of a relationship and a record that it names, if `record` is one of the two; it doesn't matter which came
+/// first.
 fn joined<'a>(record: &'a MathRecord, store: &'a MathStore) -> Vec<(&'a MathRecord, &'a MathRecord)> {
     let named = record.relates.iter().filter_map(|name| store.named(name)).map(|named| (record, named));
     let relating = store.relating(&record.name);
@@ -39,7 +40,7 @@ fn cross_edges((pair, metric): (&MathRecord, &MathRecord)) -> [CrossEdge; 2] {
     })
 }
 
-/// Tells what a new or renewed record has to do with those of the store. The edges go with the records.
+/// Reports how a new or renewed record is linked with the stored ones. The edges go with the records.
 pub(super) fn tell_edges(record: &MathRecord, store: &MathStore, pulse: &mut Pulse<'_, AngularGyrus>) {
     let joined = joined(record, store);
     let edges: Vec<LayerEdge> = joined.iter().map(|ends| own_edge(*ends)).collect();

@@ -1,4 +1,4 @@
-//! The exact sense of numbers: computes, knows constants and methods, and keeps what was found in numbers.
+//! The exact sense of numbers: computes, knows constants and methods, and stores what was found in numbers.
 
 mod bearing;
 pub mod calculator;

@@ -12,21 +12,21 @@ use crate::hippocampus::spreading::Spreading;
 use maxim_language::Stems;
 use maxim_language::numbers::knowledge::{CONSTANTS, METHODS};
 
-/// Records at most; the least kept ones leave when it is reached. What is known from the start doesn't count.
+/// Maximum number of records; beyond it those with the lowest retention are removed. Innate records don't count.
 pub const CAPACITY: usize = 1_024;
-/// Records found where a filter sets no limit, and at most.
+/// Default number of recalled records; the next is the maximum.
 pub const DEFAULT_LIMIT: usize = 5;
 pub const MOST_LIMIT: usize = 100;
-/// Bytes of a compressed record, about.
+/// Approximate size of a compressed record, in bytes.
 pub const COMPRESSED_BYTES: usize = 200;
 
-/// What is left of a record that has not been used for long: found by the same words, without its data.
+/// A record that has not been used for long: found by the same words, but without its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompressedMathRecord {
     pub id: String,
     pub name: String,
     pub category: MathCategory,
-    /// The words, cut.
+    /// The wording, shortened.
     pub verbal: String,
     pub confidence: Confidence,
     pub created: Timestamp,
@@ -49,19 +49,19 @@ impl CompressedMathRecord {
     }
 }
 
-/// What a consolidation did.
+/// The result of a consolidation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Consolidated {
     pub looked_at: usize,
     /// Ids of records that lost their data.
     pub compressed: Vec<String>,
-    /// Ids and names of records that left.
+    /// Ids and names of removed records.
     pub pruned: Vec<(String, String)>,
     pub bytes_before: usize,
     pub bytes_after: usize,
 }
 
-/// How much a layer holds.
+/// The size of a layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LayerStats {
     pub records: usize,
@@ -82,7 +82,7 @@ pub struct MathStore {
 }
 
 impl Default for MathStore {
-    /// With the constants and methods that are known from the start.
+    /// With the innate constants and methods.
     fn default() -> Self {
         let mut store = Self {
             records: BTreeMap::new(),
@@ -95,7 +95,7 @@ impl Default for MathStore {
     }
 }
 
-/// What is known from the start.
+/// The innate records.
 fn innate() -> impl Iterator<Item = MathRecord> {
     let record = |id: String, name: &str, category, domain: &str, verbal: String, code: String, outputs| MathRecord {
         id,
@@ -133,8 +133,8 @@ fn innate() -> impl Iterator<Item = MathRecord> {
 }
 
 impl MathStore {
-    /// Takes a record; one of the same name is replaced and keeps its id, its time of creation and its uses. Gives the
-    /// id under which it stands.
+    /// Stores a record. If one with the same name exists it is replaced, but its id, time of creation and uses are
+    /// kept. Returns the id.
     pub fn store(&mut self, mut record: MathRecord) -> String {
         if let Some(known) = self.named(&record.name) {
             record.id = known.id.clone();
@@ -169,7 +169,7 @@ impl MathStore {
         self.records.get(self.by_name.get(name)?)
     }
 
-    /// Takes a record out, with its edges: they live in the records that relate others.
+    /// Removes a record, with the relationships to it: edges are stored in the relationship records.
     pub fn remove(&mut self, id: &str) -> Option<MathRecord> {
         let record = self.records.remove(id)?;
         for stem in self.stems_of(&record) {
@@ -186,13 +186,13 @@ impl MathStore {
         Some(record)
     }
 
-    /// The relationship records that rest on a record of this name; they fall with it.
+    /// The relationship records that depend on a record of this name; they are removed with it.
     pub fn relating(&self, name: &str) -> Vec<String> {
         let holds = |record: &&MathRecord| record.relates.iter().any(|related| related == name);
         self.records.values().filter(holds).map(|record| record.id.clone()).collect()
     }
 
-    /// A person wants it kept, or lets it go again.
+    /// A person pins it, or unpins it.
     pub fn pin(&mut self, id: &str, pinned: bool) {
         if let Some(record) = self.records.get_mut(id) {
             record.long_term = pinned;
@@ -220,14 +220,14 @@ impl MathStore {
         self.records.values()
     }
 
-    /// Records that were made here, by id.
+    /// Records made here, by id.
     pub fn learned(&self) -> impl Iterator<Item = &MathRecord> {
         self.iter().filter(|record| !is_innate(&record.id))
     }
 
-    /// Records that pass the filter, best first. With a topic: the share of its words that a record holds, rare words
-    /// counting more, weighted by confidence; 0 to 1. Without: the confidence. What is related to a record of score s
-    /// and passes the filter too comes with the activation that spreads to it.
+    /// Records that match the filter, best first. With a topic, the score is the share of the topic's words in the
+    /// record, rare words counting more, weighted by confidence; 0 to 1. Without a topic it is the confidence.
+    /// Related records that match the filter too are added with the activation that spreads to them.
     pub fn recall(&self, filter: &MathFilter) -> Vec<(&MathRecord, f64)> {
         let passes = |record: &MathRecord| {
             filter.category.is_none_or(|category| category == record.category)
@@ -274,8 +274,8 @@ impl MathStore {
         scores
     }
 
-    /// Activation of what the seeds are related to, seeds included, by the law of the hippocampus: a relationship joins
-    /// the records that it names with itself, by the strength of its claim.
+    /// Activation of the records related to the seeds, seeds included, by the law of the hippocampus. A relationship
+    /// links the records that it names with itself, weighted by the strength of its claim.
     pub fn recall_associated<'s>(&'s self, seeds: &[(&'s str, f64)]) -> BTreeMap<&'s str, f64> {
         let mut edges: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
         for (from, to, weight) in self.edges() {
@@ -299,15 +299,15 @@ impl MathStore {
         edges
     }
 
-    /// How much a record is worth keeping: what is in force or was used lately comes first. A pattern in force is for
-    /// the long term; facts that were computed once go first.
+    /// The retention of a record: those in force or recently used come first. A pattern in force is for the long
+    /// term; facts computed once are removed first.
     fn retention(record: &MathRecord, now: Timestamp) -> f64 {
         let days = now.duration_since(record.accessed).as_secs_f64().max(0.0) / 86_400.0;
         let use_ = (1.0 + f64::from(record.access_count)).ln() - 0.5 * (1.0 + days).ln();
         use_ + record.confidence.get() + if record.long_term { 1_000.0 } else { 0.0 }
     }
 
-    /// What has to leave so that there is room for `more`: ids, the least kept first.
+    /// Ids to remove so that `more` records fit, the lowest retention first.
     pub fn overfull(&self, more: usize, now: Timestamp) -> Vec<String> {
         let mut learned: Vec<&MathRecord> = self.learned().collect();
         let surplus = (learned.len() + more).saturating_sub(CAPACITY);
@@ -339,7 +339,7 @@ impl MathStore {
         report
     }
 
-    /// Does what a consolidation found.
+    /// Carries out a consolidation.
     pub fn apply(&mut self, report: &Consolidated) {
         for id in &report.compressed {
             if let Some(record) = self.records.get(id).map(compressed) {
@@ -366,12 +366,12 @@ impl MathStore {
         stats
     }
 
-    /// What was learned, a JSON line a record.
+    /// The learned records, one JSON line each.
     pub fn export(&self) -> Vec<String> {
         self.learned().filter_map(|record| serde_json::to_string(record).ok()).collect()
     }
 
-    /// Takes lines of an export in; gives how many were taken, and those that can't be read with the reason.
+    /// Imports lines of an export. Returns how many were imported, and the unreadable ones with the reason.
     pub fn import<'l>(&mut self, lines: impl IntoIterator<Item = &'l str>) -> (usize, Vec<(usize, String)>) {
         let (mut taken, mut bad) = (0, Vec::new());
         for (number, line) in lines.into_iter().enumerate() {
@@ -388,12 +388,12 @@ impl MathStore {
     }
 }
 
-/// How much a relationship joins what it names, 0 to 1.
+/// How strongly a relationship links what it names, 0 to 1.
 pub(super) fn strength(record: &MathRecord) -> f64 {
     record.outputs.get("rho").map_or(record.confidence.get(), |rho| rho.abs()).clamp(0.0, 1.0)
 }
 
-/// The record without its data: what its compressed form holds stays, so that it is found as before.
+/// The record without its data. The fields of its compressed form stay, so it is found as before.
 pub(super) fn compressed(record: &MathRecord) -> MathRecord {
     let kept = CompressedMathRecord::of(record);
     let MathRecord { outputs, relates, domain, trust, provenance, accessed, .. } = record.clone();
@@ -508,7 +508,7 @@ mod tests {
         store.store(between("ab", ["a", "b"], -0.8));
         store.store(between("bc", ["b", "c"], 1.0));
         let active = store.recall_associated(&[("m-a", 1.0)]);
-        // 1 → 0.4 (0.5 · 0.8) → 0.16 → 0.08, and c is a fourth hop.
+        // 1 → 0.4 (0.5 · 0.8) → 0.16 → 0.08; c would be a fourth hop.
         let near = |id: &str, value: f64| assert!((active[id] - value).abs() < 1e-12, "{active:?}");
         near("m-ab", 0.4);
         near("m-b", 0.16);

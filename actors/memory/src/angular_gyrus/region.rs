@@ -1,12 +1,12 @@
 //! The angular gyrus as a room: the layer of memory that holds numerical knowledge, and the one that computes.
 //!
 //! Biology: the gyrus of the parietal lobe at which arithmetic facts are retrieved (Dehaene et al. 2003).
-//! Law: exact arithmetic on fractions, statistics and small matrices (`arithmetic.rs`, `statistics.rs`, `matrix.rs`);
-//! what was computed or confirmed is a record that is found by its words (`model.rs`).
-//! Remembers: results, patterns of metrics, what goes together, what works with what. Forgets: the data of what was not
-//! used for a month, the least used results when it is full, patterns that stopped holding, and what a person has forgotten
-//! (`upkeep.rs`).
-//! Down: nothing is computed or known of numbers; patterns wait.
+//! Law: exact arithmetic on fractions, statistics and small matrices (`arithmetic.rs`, `statistics.rs`, `matrix.rs`).
+//! Computed or confirmed results are records, found by their words (`model.rs`).
+//! Remembers: results, patterns of metrics, correlations, which tools work with which objects. Forgets: the data of
+//! records unused for a month, the least used results when it is full, patterns that no longer hold, and what a
+//! person has forgotten (`upkeep.rs`).
+//! Down: nothing is computed, and numerical knowledge is missing; patterns wait.
 
 use std::collections::BTreeMap;
 
@@ -38,14 +38,14 @@ use maxim_language::numbers::analysis::analyse;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, RecordView, Region};
 
-/// How often it looks what may be compressed.
+/// How often it checks what may be compressed.
 const UPKEEP: SignedDuration = SignedDuration::from_hours(24);
-/// Domain of what the statistician confirms.
+/// Domain of patterns that the statistician confirms.
 pub const METRICS: &str = "metrics";
-/// Domain of what works with what.
+/// Domain of tools and the objects they work with.
 pub const SKILLS: &str = "skills";
 
-/// Episodes that a computed result names.
+/// Maximum number of episodes that a computed result names.
 const MOST_EPISODES: usize = 8;
 
 section! {
@@ -57,21 +57,21 @@ section! {
     }
 }
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug, Default)]
 pub struct GyrusSettings {
-    /// Names this run in what it stores.
+    /// Identifies this run in stored records.
     pub run: String,
     pub law: NumberLaw,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct AngularGyrus {
-    /// Uses of each record, by id: written here, so that asking doesn't rewrite records.
+    /// Uses of each record, by id. They are stored here, so that a question doesn't rewrite records.
     uses: BTreeMap<String, (u32, Timestamp)>,
     computed: u64,
     failed: u64,
-    /// When upkeep is due; none while there is nothing to keep up.
+    /// When upkeep is due; none while nothing needs it.
     upkeep: Option<Timestamp>,
     #[serde(skip)]
     store: MathStore,
@@ -181,7 +181,7 @@ impl Region for AngularGyrus {
     }
 }
 
-/// What a record says; the room gives it its identity.
+/// The content of a record; the room adds its identity.
 struct Said {
     name: String,
     category: MathCategory,
@@ -193,7 +193,7 @@ struct Said {
     relates: Vec<String>,
     confidence: Confidence,
     episodes: Vec<String>,
-    /// Of more episodes than it names.
+    /// More episodes support it than it names.
     others: bool,
     long_term: bool,
     trust: Trust,
@@ -240,7 +240,7 @@ impl AngularGyrus {
     }
 }
 
-/// The record of two metrics that go together.
+/// The name of the record for two correlated metrics.
 fn pair_name(metrics: &[String; 2]) -> String {
     format!("{} ~ {}", metrics[0], metrics[1])
 }

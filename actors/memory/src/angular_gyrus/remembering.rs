@@ -1,4 +1,4 @@
-//! What was found in numbers, in an export and back. What is known from the start is everywhere.
+//! Export and import of numerical knowledge. Innate records exist in every brain and aren't exported.
 
 use maxim_bus::signals::concepts::{Layer, MemoryRef};
 use maxim_bus::signals::numbers::{MathRecord, MathRecordStored, is_innate};
@@ -13,13 +13,13 @@ impl Remembers for AngularGyrus {
         vec!["records"]
     }
 
-    /// With the uses that aren't in the records on disk yet.
+    /// Includes uses that aren't in the records on disk yet.
     fn recall(&self, _part: &str, after: Option<&str>, limit: usize, _records: &RecordView<'_>) -> Vec<(String, Json)> {
         let rest = self.memory().learned().filter(|record| after.is_none_or(|after| record.id.as_str() > after));
         rest.filter_map(|record| Some((record.id.clone(), serde_json::to_value(record).ok()?))).take(limit).collect()
     }
 
-    /// A record is known by its name: its id was given where it was found.
+    /// A record is identified by its name: its id was assigned in the brain where it was found.
     fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut fresh: Vec<MathRecord> = Vec::new();
         let mut took = Vec::new();
@@ -38,7 +38,7 @@ impl Remembers for AngularGyrus {
                 if self.memory().get(&record.id).is_some() || fresh.iter().any(|one| one.id == record.id) {
                     record.id = pulse.fresh_id().to_string();
                 }
-                // An episode of that id here is another one.
+                // An episode with that id here is another one.
                 let is_refused = |id: &String| names.is_refused(&MemoryRef::new(Layer::Hippocampus, id.clone()));
                 let before = record.episodes.len();
                 record.episodes.retain(|id| !is_refused(id));

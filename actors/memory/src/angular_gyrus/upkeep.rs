@@ -1,5 +1,5 @@
-//! What is done with records beside computing and asking: pinning, forgetting, consolidation; and what becomes of them when
-//! the episodes are gone that they rest on.
+//! Work on records other than computing and recalling: pinning, forgetting, consolidation. Also what happens to
+//! records when the episodes that support them are removed.
 
 use maxim_bus::signals::concepts::{
     ConsolidateLayer, ForgetRecord, Layer, LayerConsolidated, PinRecord, RecordChanged, RecordsRemoved,
@@ -10,7 +10,7 @@ use super::model::{Consolidated, compressed};
 use super::region::{AngularGyrus, GyrusEvent, SKILLS, record_key};
 use maxim_region::{Hears, Pulse, Sources};
 
-/// Tells every layer that records are gone.
+/// Tells every layer that records were removed.
 fn tell_gone(gone: &[(String, String)], forgotten: bool, pulse: &mut Pulse<'_, AngularGyrus>) {
     let ids = gone.iter().map(|(id, _)| id.clone()).collect();
     pulse.emit(RecordsRemoved { layer: Layer::AngularGyrus, ids, forgotten, again: false });
@@ -19,7 +19,7 @@ fn tell_gone(gone: &[(String, String)], forgotten: bool, pulse: &mut Pulse<'_, A
     }
 }
 
-/// What was computed in a turn, or seen to work in one. A pattern is of many, whatever it names.
+/// A result computed in a turn, or a tool seen to work in one. A pattern covers many episodes, whatever it names.
 fn goes_with_its_episodes(record: &MathRecord) -> bool {
     let is_skill = record.category == MathCategory::Relationship && record.domain == SKILLS;
     (record.category == MathCategory::Fact || is_skill) && !record.long_term
@@ -30,7 +30,7 @@ fn sources_of(record: &MathRecord) -> Sources {
 }
 
 impl AngularGyrus {
-    /// What a record of this name rests on so far; of one of before that names nothing nobody knows.
+    /// The evidence of the record of this name so far. For an older record that names none, it is unknown.
     pub(super) fn rests_on(&self, name: &str) -> Sources {
         match self.memory().named(name) {
             Some(known) if known.episodes.is_empty() => Sources::unknown(),
@@ -49,7 +49,7 @@ impl AngularGyrus {
         pulse.keep(GyrusEvent::Kept { report, at: pulse.now() });
     }
 
-    /// `forgotten` where a person wants it gone.
+    /// `forgotten` means that a person asked for it.
     pub(super) fn remove(&self, id: &str, forgotten: bool, pulse: &mut Pulse<'_, Self>) {
         let Some(record) = self.memory().get(id) else { return };
         pulse.remove(record_key(id));
@@ -57,7 +57,7 @@ impl AngularGyrus {
         pulse.keep_gone(GyrusEvent::Removed { id: id.into() }, forgotten);
     }
 
-    /// Learned and here: what is known from the start stays.
+    /// A learned record; innate records stay.
     fn learned(&self, id: &str) -> Option<&MathRecord> {
         self.memory().get(id).filter(|record| !is_innate(&record.id))
     }
@@ -73,7 +73,7 @@ impl Hears<PinRecord> for AngularGyrus {
         let found = self.learned(&wish.id);
         if found.is_some() {
             let key = record_key(&wish.id);
-            // As it is on disk: uses are counted beside it.
+            // As it is on disk: uses are counted separately.
             if let Some(record) = pulse.record::<MathRecord>(&key) {
                 pulse.put(key, &MathRecord { long_term: wish.pinned, ..record });
             }
@@ -94,8 +94,8 @@ impl Hears<ForgetRecord> for AngularGyrus {
 }
 
 impl Hears<RecordsRemoved> for AngularGyrus {
-    /// No record names an episode that is gone. What was computed or seen to work in nothing but episodes that a person has
-    /// forgotten goes with them, unless it is pinned.
+    /// Removes the episodes' ids from all records. Results and skills supported only by episodes that a person has
+    /// forgotten are removed too, unless pinned.
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
         if removed.layer != Layer::Hippocampus {
             return;
@@ -119,7 +119,7 @@ impl Hears<RecordsRemoved> for AngularGyrus {
 }
 
 impl Hears<ConsolidateLayer> for AngularGyrus {
-    /// All at once: the layer holds few records.
+    /// All in one step, because the layer holds few records.
     fn hear(&self, _wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
         let report = self.memory().consolidate(pulse.now(), pulse.settings().law.consolidated_after.days());
         pulse.reply(LayerConsolidated {

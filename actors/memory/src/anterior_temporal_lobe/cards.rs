@@ -1,4 +1,4 @@
-//! The cards of concepts on disk: what concepts are found by, as it stands in memory, so that a start derives nothing anew.
+//! The cards of concepts on disk: the index data of each concept, so that a start derives nothing again.
 
 use std::collections::HashMap;
 
@@ -13,11 +13,11 @@ use maxim_language::packed::PackedVector;
 use maxim_region::{Pulse, RecordView};
 
 const CARDS: &str = "card/";
-/// Where vectors stood before there were cards.
+/// Prefix of vectors in stores from before cards existed.
 const VECTORS: &str = "vector/";
-/// First byte of a card. Another one when what stands in a card, or how it is derived, changes: cards are then made anew.
+/// First byte of a card. It changes when the content of cards, or its derivation, changes; cards are then rebuilt.
 const SHAPE: u8 = 2;
-/// Cards that are made in one step.
+/// Cards written in one step.
 const CARDED_A_STEP: usize = 64;
 
 pub(super) fn card_key(number: u32) -> Vec<u8> {
@@ -40,21 +40,21 @@ struct CardRecord<M> {
 
 pub(super) fn card_record(made: &Made, encoder: &EncoderId) -> Vec<u8> {
     let record = CardRecord { encoder: encoder.as_str().to_owned(), made };
-    // Names, numbers and a time: nothing that the format refuses.
+    // Names, numbers and a time, which the format never refuses.
     [vec![SHAPE], postcard::to_stdvec(&record).unwrap_or_default()].concat()
 }
 
-/// Nothing where it has another shape, or another encoder's meaning: they never meet.
+/// None if the card has another shape, or its meaning comes from another encoder; those can't be compared.
 fn read_card(bytes: &[u8], encoder: &EncoderId) -> Option<Made> {
     let record: CardRecord<Made> = postcard::from_bytes(bytes.strip_prefix(&[SHAPE])?).ok()?;
     (record.encoder == encoder.as_str()).then_some(record.made)
 }
 
 impl AnteriorTemporalLobe {
-    /// Puts all concepts into the index by their cards; those that have none that is true, by their records.
+    /// Puts all concepts into the index by their cards; concepts without a valid card, by their records.
     pub(super) fn lay_out(&mut self, records: &RecordView<'_>, settings: &AtlSettings) {
         self.bare.clear();
-        // In one walk: to look each up would take longer than all the rest.
+        // In one walk, because looking each card up would take longer than everything else.
         for (key, bytes) in records.prefixed(CARDS.as_bytes(), usize::MAX) {
             let Some(number) = number_of(&key, CARDS) else { continue };
             match read_card(&bytes, settings.encoder.id()) {
@@ -82,7 +82,7 @@ impl AnteriorTemporalLobe {
         }
     }
 
-    /// Cards are to be written, or it is to be said that all are.
+    /// Cards must be written, or the completion must be noted.
     pub(super) fn has_bare(&self) -> bool {
         !self.bare.is_empty() || (!self.carded && self.next > 0)
     }

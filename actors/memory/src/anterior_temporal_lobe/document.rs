@@ -1,5 +1,5 @@
-//! From a document to lessons: passages under their headings, and what their sentences define. Text of a document is
-//! data; nothing in it is an instruction.
+//! From a document to lessons: passages under their headings, and definitions in their sentences. Text of a document
+//! is data; it is never an instruction.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::model::{LONGEST_TEXT, clipped};
 use super::sentences::{definition, sentences};
 use super::tables;
 
-/// What is read in a document is no more than that.
+/// The trust of everything read in a document.
 pub const DOCUMENT_TRUST: Trust = Trust::Listed;
-/// Passages that one message may hold.
+/// Maximum number of passages in one message.
 pub const MOST_PASSAGES: usize = 2_000;
-/// Characters of a passage; longer ones are cut at a sentence.
+/// Maximum characters of a passage; longer ones are split between sentences.
 const PASSAGE: usize = 900;
-/// Characters under which a line without a full stop that stands alone is a heading, in plain text.
+/// In plain text, a single line shorter than this (in characters) and without a full stop is a heading.
 const HEADING: usize = 60;
 
 /// A piece of a document.
@@ -52,7 +52,7 @@ pub fn passages(text: &str, markdown: bool, before: u32) -> Vec<Passage> {
     found
 }
 
-/// Stretches between blank lines. Code fences are left out: code defines nothing in words.
+/// Blocks between blank lines. Code fences are skipped, because code defines nothing in words.
 fn blocks(text: &str) -> Vec<String> {
     let (mut blocks, mut block, mut fenced) = (Vec::new(), Vec::new(), false);
     let mut flush = |block: &mut Vec<&str>| {
@@ -78,7 +78,7 @@ fn blocks(text: &str) -> Vec<String> {
     blocks
 }
 
-/// A heading at the start of a block, and what follows it.
+/// A heading at the start of a block, and the text after it.
 fn heading_of(block: &str, markdown: bool) -> Option<(String, String)> {
     let (first, rest) = block.split_once('\n').unwrap_or((block, ""));
     let title = if markdown {
@@ -100,10 +100,10 @@ fn heading_of(block: &str, markdown: bool) -> Option<(String, String)> {
     Some((plain(title, markdown).trim_matches(['#', ' ']).to_owned(), rest.to_owned()))
 }
 
-/// Words without the marks of Markdown; one line.
+/// Words without Markdown marks, on one line.
 fn plain(text: &str, markdown: bool) -> String {
     let mut words = String::with_capacity(text.len());
-    // Items of a list are sentences of their own.
+    // Items of a list are separate sentences.
     let items = text.lines().filter(|line| line.trim_start().starts_with(['-', '*', '+'])).count();
     let listed = markdown && items > 1;
     for line in text.lines() {
@@ -163,8 +163,8 @@ pub fn source_of(document: &str, passage: &Passage) -> SourcePassage {
     SourcePassage { document: document.to_owned(), place, text: passage.text.clone() }
 }
 
-/// The lessons of a document's passages: a concept for each heading (or for the document itself), and one for each thing
-/// that a sentence defines, each with the passage that says so.
+/// The lessons of a document's passages: a concept for each heading (or for the document itself), and one for each
+/// thing that a sentence defines, each with its passage.
 pub fn lessons(document: &str, passages: &[Passage]) -> Vec<ConceptLesson> {
     let title = title_of(document);
     let mut lessons = Vec::new();
@@ -208,7 +208,7 @@ pub fn lessons(document: &str, passages: &[Passage]) -> Vec<ConceptLesson> {
     lessons
 }
 
-/// The file's name without folder and ending.
+/// The file name without folder and extension.
 fn title_of(document: &str) -> String {
     let file = document.rsplit(['/', '\\']).next().unwrap_or(document);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);

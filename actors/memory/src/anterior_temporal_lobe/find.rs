@@ -1,4 +1,4 @@
-//! Answering: which concepts are asked for, how well each fits, and how they are shown.
+//! Answers queries: which concepts are meant, how well each fits, and how they are shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,52 +12,52 @@ use super::sentences::sentences;
 use maxim_bus::relations::{IS_A, RelationTypes, normal_type};
 use maxim_language::naming::{self, likeness};
 
-/// Results if nothing is said.
+/// Default number of results.
 pub(super) const DEFAULT_LIMIT: usize = 5;
-/// Results at most.
+/// Maximum number of results.
 pub(super) const MOST: usize = 1_000;
-/// Relations that an answer shows of a concept.
+/// Relations per concept in an answer.
 const SHOWN_RELATIONS: usize = 20;
-/// Knowledge that fits less than this stays out of the prompt, 0 to 1.
+/// Knowledge with a lower relevance is left out of the prompt, 0 to 1.
 pub(super) const RELEVANT: f64 = 0.2;
 /// Characters of one piece of knowledge in the prompt.
 const KNOWLEDGE_TEXT: usize = 300;
 /// Relations named in the prompt for one concept.
 const KNOWLEDGE_RELATIONS: usize = 4;
-/// Share of fit that is left for what is only a kind of the concept that was named.
+/// Factor for a concept that is only a kind of the named concept.
 const OF_THIS_KIND: f64 = 0.7;
 
-/// Concepts nearest in meaning that are looked at.
+/// How many of the concepts nearest in meaning are examined.
 const MEANT: usize = 16;
-/// Likeness in meaning from which a concept bears on a text that shares no word with it, 0 to 1.
+/// Similarity of meaning from which a concept without shared words is relevant to a text, 0 to 1.
 const ALIKE: f64 = 0.35;
-/// How much likeness in meaning counts beside shared words, 0 to 1.
+/// Weight of similarity of meaning against shared words, 0 to 1.
 const MEANING: f64 = 0.8;
-/// Stems of words of a question that no answer holds ("how many people", "how much").
+/// Stems of question words that no answer contains ("how many people", "how much").
 const ASKING: [&str; 2] = ["mani", "much"];
-/// Concepts that are compared with a name by likeness.
+/// Maximum number of concepts compared with a name by similarity.
 const COMPARED: usize = 64;
 
-/// What is asked of the index.
+/// A query to the index.
 pub(super) struct Finder<'a> {
     pub index: &'a ConceptIndex,
     pub types: &'a RelationTypes,
     pub law: &'a ConceptLaw,
 }
 
-/// Numbers with their likeness in meaning beyond what chance gives, 0 to 1, the most alike first.
+/// Concept numbers with their similarity of meaning beyond chance, 0 to 1, the most similar first.
 pub(super) type Meant = Vec<(u32, f64)>;
 
-/// Numbers with how well they fit, the best first.
+/// Concept numbers with their relevance, the best first.
 pub(super) type Ranked = Vec<(u32, f64)>;
 
 impl Finder<'_> {
     /// # Errors
-    /// The relation type or the id isn't known, the property is empty, or a value is given without one.
+    /// The relation type or the id is unknown, the property is empty, or a value is given without a property.
     pub fn find(&self, asked: &FindConcepts, meant: Option<&Meant>) -> Result<Ranked, String> {
         let limit = if asked.limit == 0 { DEFAULT_LIMIT } else { asked.limit.min(MOST) };
         if asked.value.is_some() && asked.property.is_none() {
-            return Err("value says of which property it is: give property too".into());
+            return Err("value needs a property: give property too".into());
         }
         if asked.property.as_deref().is_some_and(|property| property.trim().is_empty()) {
             return Err("property is empty: give its key, like colour".into());
@@ -111,13 +111,13 @@ impl Finder<'_> {
         Ok(ranked)
     }
 
-    /// The best fitting first, then the best known, then the oldest.
+    /// The best fit first, then the best known, then the oldest.
     fn rank(&self, ranked: &mut Ranked) {
         let known = |number: u32| self.index.card(number).map_or(0, |card| card.reinforcements);
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| known(b.0).cmp(&known(a.0))).then(a.0.cmp(&b.0)));
     }
 
-    /// The concepts that are named; none where nobody is named.
+    /// The named concepts; none if no concept is named.
     fn about(&self, asked: &FindConcepts) -> Option<Ranked> {
         if let Some(id) = &asked.concept_id {
             let found = concept_number(id).filter(|number| self.index.card(*number).is_some());
@@ -127,7 +127,7 @@ impl Finder<'_> {
         Some(self.named(name))
     }
 
-    /// By form, else by likeness.
+    /// By form, else by similarity.
     pub fn named(&self, name: &str) -> Ranked {
         let same: Ranked = self.index.named(&naming::key(name)).map(|number| (number, 1.0)).collect();
         if !same.is_empty() {
@@ -143,7 +143,7 @@ impl Finder<'_> {
         near
     }
 
-    /// What stands in a relation to these; IS_A over any number of steps, the nearest best.
+    /// Concepts in a relation to these; IS_A over any number of steps, the nearest first.
     fn related(&self, about: &Ranked, kind: &str) -> BTreeMap<u32, f64> {
         let inverse = self.types.get(kind).and_then(|kind| kind.inverse.clone());
         let mut found: BTreeMap<u32, f64> = BTreeMap::new();
@@ -155,7 +155,7 @@ impl Finder<'_> {
             if kind == IS_A {
                 let nearness = |steps: usize| fit / (1 + steps) as f64;
                 self.index.kinds_of(*number).into_iter().for_each(|(at, steps)| add(at, nearness(steps)));
-                // What it is itself comes after what is one of it.
+                // A concept's own kinds come after the concepts that are one of it.
                 self.index.ancestors(*number).into_iter().for_each(|(at, steps)| add(at, nearness(steps + 32)));
                 continue;
             }
@@ -172,15 +172,15 @@ impl Finder<'_> {
         found
     }
 
-    /// All that have such a relation. By the relation's own words, so it looks at each concept once: only asked by
-    /// people, never on the way of a percept.
+    /// All concepts with such a relation. This looks at each concept once, so only people's queries use it, never the
+    /// way of a percept.
     fn having(&self, kind: &str) -> BTreeMap<u32, f64> {
         let has = |card: &Card| card.links.iter().any(|link| link.kind == kind);
         let numbers = self.index.numbers_after(None);
         numbers.filter(|number| self.index.card(*number).is_some_and(has)).map(|number| (number, 1.0)).collect()
     }
 
-    /// Those of a category, and what is one of the concept of that name.
+    /// Concepts in a category, and those that are one of the concept of that name.
     fn of_category(&self, category: &str) -> BTreeMap<u32, f64> {
         let key = naming::key(category);
         let mut found: BTreeMap<u32, f64> = self.index.in_category(&key).map(|number| (number, 1.0)).collect();
@@ -192,9 +192,9 @@ impl Finder<'_> {
         found
     }
 
-    /// How well concepts fit a text: the share of the text's words that they hold, and of their name's words that the
-    /// text holds. What is one of a concept that the text names fits too.
-    /// What is near in meaning: what is given, else by the embedded encoder.
+    /// How well concepts fit a text: the share of the text's words that they contain, and the share of their name's
+    /// words that the text contains. Kinds of a concept that the text names fit too. Similarity of meaning is `meant`
+    /// if given, else that of the embedded encoder.
     pub fn fitting(&self, text: &str, meant: Option<&Meant>) -> BTreeMap<u32, f64> {
         let mut stems = self.index.stems_of(text);
         stems.retain(|stem| !ASKING.contains(&stem.as_str()));
@@ -227,7 +227,7 @@ impl Finder<'_> {
         fits
     }
 
-    /// What bears on a text, for the prompt: how well it fits times how sure it is.
+    /// Knowledge for the prompt: relevance times confidence.
     pub fn knowledge(&self, text: &str, limit: usize) -> Ranked {
         let mut ranked: Ranked = self
             .fitting(text, None)
@@ -316,8 +316,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What of a concept's words tells most of what is asked beside its name: the definition, or a sentence of a passage that
-    /// tells more; and whether that was read in a document.
+    /// The words of a concept that say most of what is asked, apart from its name: the definition, or a sentence of a
+    /// passage that says more. Also whether they were read in a document.
     fn said<'m>(&self, memory: &'m SemanticMemory, asked: &str) -> (&'m str, bool) {
         let name = self.index.stems_of(&memory.name);
         let asked: BTreeSet<String> = self.index.stems_of(asked).difference(&name).cloned().collect();
@@ -328,7 +328,7 @@ impl Finder<'_> {
         let defined = (!definition.is_empty()).then_some((told(definition), definition, is_read));
         let passages = memory.passages.iter().flat_map(|passage| sentences(&passage.text));
         let all = defined.into_iter().chain(passages.map(|sentence| (told(sentence), sentence, true)));
-        // Of equals the first: what it is before what else is said of it.
+        // Among equals the first: the definition comes before other statements.
         let best = all.reduce(|best, one| if one.0 > best.0 { one } else { best });
         best.map_or(("", memory.provenance == ConceptProvenance::DirectIngestion), |(_, said, read)| (said, read))
     }

@@ -1,4 +1,5 @@
-//! Relations that other rooms find: what works with what, which metrics go together, and what keeps to a clock.
+//! Relations that other rooms find: which tools work with which objects, which metrics correlate, and which events
+//! follow a clock.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ fn relation(kind: &str, to: &str, category: &str, weight: f64) -> RelationLesson
 
 impl Hears<ExecutesWithLearned> for AnteriorTemporalLobe {
     fn hear(&self, learned: &ExecutesWithLearned, pulse: &mut Pulse<'_, Self>) {
-        // Turns of successes; an outsider's turn teaches nothing here, its lesson is refused.
+        // Turns of successes; a lesson from an outsider's turn is refused.
         let sources = learned.episodes.iter().map(|id| MemoryRef::new(Layer::Hippocampus, id.clone())).collect();
         let with = relation(EXECUTES_WITH, &learned.object, "object", learned.confidence.get());
         self.learn(&[lesson(&learned.tool, "tool", Trust::Own, sources, with)], pulse);
@@ -53,7 +54,7 @@ impl Hears<MetricsCorrelated> for AnteriorTemporalLobe {
             return;
         }
         if !found.trends && self.unrelate(a, b, &[TRENDS_WITH], pulse) {
-            return; // that they go together is known
+            return; // the correlation is known already
         }
         let with = relation(CORRELATES_WITH, &found.metrics[1], "metric", found.rho.abs());
         let trends = found.trends.then(|| RelationLesson { kind: TRENDS_WITH.into(), ..with.clone() });
@@ -69,7 +70,7 @@ impl Hears<PhaseLocked> for AnteriorTemporalLobe {
         if !holds {
             match self.known_by_rhythm_alone(kind, clock, pulse) {
                 Some(number) => {
-                    drop(self.remove(number, "it keeps to no clock any more, and nothing else was known of it", pulse))
+                    drop(self.remove(number, "it no longer follows a clock, and nothing else was known of it", pulse))
                 }
                 None => drop(self.unrelate(kind, clock, &[PHASE_LOCKED_TO], pulse)),
             }

@@ -1,5 +1,5 @@
-//! Where concepts are found without looking at all of them: by name, category, property, word, relation and age. Made of
-//! the concepts' records when the room wakes.
+//! Finds concepts without examining all of them: by name, category, property, word, relation and age. Built from the
+//! concepts' records when the room wakes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -15,19 +15,21 @@ use maxim_bus::relations::IS_A;
 use maxim_language::naming;
 use maxim_language::{Encoder, Stems};
 
-/// How much a word counts by where it stands, 0 to 1.
+/// Weight of a word by its position, 0 to 1.
 const IN_NAME: f32 = 1.0;
 const IN_CATEGORY: f32 = 0.8;
 const IN_TEXT: f32 = 0.7;
 const IN_PASSAGE: f32 = 0.6;
-/// Steps of IS_A that are followed, at most: deeper is a mistake in what was taught.
+/// Maximum number of IS_A steps followed; a longer chain is an error in the lessons.
 const DEEPEST: usize = 32;
-/// Concepts that words open for one text: beyond it a common word only adds to what rarer ones found.
+/// Maximum number of concepts that words open for one text. Beyond it a common word only adds to what rarer words
+/// found.
 const OPENED: usize = 1_024;
-/// Concepts below which how many of them hold a word says little of how rare it is: it is taken to be one of so many.
+/// With fewer concepts than this, word counts say little about rarity. Then the store is treated as if it had this
+/// many.
 const FEW: usize = 50;
 
-/// An edge to or from a concept.
+/// An edge of a concept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Link {
     pub kind: String,
@@ -37,7 +39,7 @@ pub(super) struct Link {
     pub coupling: Option<f64>,
 }
 
-/// What is held in memory of a concept.
+/// The data of a concept in memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Card {
     pub name: String,
@@ -52,7 +54,7 @@ pub(super) struct Card {
     pub stems: BTreeSet<String>,
     properties: Vec<(String, String)>,
     terms: Vec<(String, f32)>,
-    /// Documents that it has passages of, each by a hash of its name.
+    /// Documents with passages about it, each by a hash of its name.
     documents: BTreeSet<u64>,
 }
 
@@ -98,19 +100,19 @@ fn document_hash(document: &str) -> u64 {
     StableHash::default().add_long(document.as_bytes()).get()
 }
 
-/// All that is derived from a concept, so that a start doesn't derive it again.
+/// All index data derived from a concept, so that a start doesn't derive it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Made {
     card: Card,
     pub(super) meaning: Option<Meaning>,
 }
 
-/// Case and `_` don't matter in properties.
+/// Case and `_` are ignored in properties.
 pub(super) fn property(key: &str, value: &str) -> (String, String) {
     (naming::key(key), value.trim().to_lowercase())
 }
 
-/// All concepts, by everything that they are asked for by.
+/// All concepts, by every key that queries use.
 #[derive(Default)]
 pub(super) struct ConceptIndex {
     meanings: Meanings,
@@ -122,7 +124,7 @@ pub(super) struct ConceptIndex {
     terms: BTreeMap<String, BTreeMap<u32, f32>>,
     incoming: BTreeMap<u32, BTreeMap<(u32, String), f64>>,
     documents: BTreeMap<u64, BTreeSet<u32>>,
-    /// By time of last access, for what is due.
+    /// By time of last access, to find what is due.
     ages: BTreeSet<(Timestamp, u32)>,
 }
 
@@ -140,7 +142,7 @@ impl ConceptIndex {
         Self { meanings: Meanings::new(Some(encoder)), ..Self::default() }
     }
 
-    /// One with nothing in it that compares meanings as this one does.
+    /// An empty index that compares meanings in the same way.
     pub fn empty(&self) -> Self {
         Self { meanings: Meanings::new(self.meanings.encoder()), ..Self::default() }
     }
@@ -149,7 +151,7 @@ impl ConceptIndex {
         self.put_made(number, self.made_of(memory, None));
     }
 
-    /// What is derived from a concept; with the meaning that was made of its text before, where there is one.
+    /// The index data of a concept; with the meaning made from its text earlier, if there is one.
     pub fn made_of(&self, memory: &SemanticMemory, meaning: Option<Meaning>) -> Made {
         let meaning = meaning.or_else(|| self.meanings.of_text(&memory.embedding_text()));
         Made { card: Card::of(memory, &self.stems), meaning }
@@ -179,7 +181,7 @@ impl ConceptIndex {
         self.cards.insert(number, card);
     }
 
-    /// Takes a concept out. Links of others to it are theirs to take out.
+    /// Removes a concept. The caller removes the links of other concepts to it.
     pub fn take(&mut self, number: u32) {
         let Some(card) = self.cards.remove(&number) else { return };
         self.meanings.take(number);
@@ -219,7 +221,7 @@ impl ConceptIndex {
         self.cards.range(from..).map(|(number, _)| *number)
     }
 
-    /// Those whose name has this key.
+    /// Concepts whose name has this key.
     pub fn named(&self, key: &str) -> impl Iterator<Item = u32> + '_ {
         self.names.get(key).into_iter().flatten().copied()
     }
@@ -228,7 +230,7 @@ impl ConceptIndex {
         self.categories.get(key).into_iter().flatten().copied()
     }
 
-    /// Those with a property of this key, and of this value where one is given.
+    /// Concepts with a property of this key, and with this value if one is given.
     pub fn with_property(&self, key: &str, value: Option<&str>) -> BTreeSet<u32> {
         let (key, wanted) = property(key, value.unwrap_or_default());
         match value {
@@ -240,25 +242,26 @@ impl ConceptIndex {
         }
     }
 
-    /// Those that have passages of a document. By a hash of its name, so another document's may be among them.
+    /// Concepts with passages of a document. Compared by a hash of its name, so concepts of another document may be
+    /// among them.
     pub fn of_document(&self, document: &str) -> impl Iterator<Item = u32> + '_ {
         self.documents.get(&document_hash(document)).into_iter().flatten().copied()
     }
 
-    /// Links that come from other concepts: who, of which kind, how strong.
+    /// Links from other concepts: their number, kind and strength.
     pub fn incoming(&self, number: u32) -> impl Iterator<Item = (u32, &str, f64)> + '_ {
         let links = self.incoming.get(&number).into_iter().flatten();
         links.map(|((from, kind), weight)| (*from, kind.as_str(), *weight))
     }
 
-    /// What is a `number`, over any number of steps, with the steps; the nearest first, itself left out.
+    /// Concepts that are a `number`, over any number of steps, with the steps; the nearest first, without itself.
     pub fn kinds_of(&self, number: u32) -> Vec<(u32, usize)> {
         self.closure(number, |at| {
             self.incoming(at).filter(|(_, kind, _)| *kind == IS_A).map(|(from, ..)| from).collect()
         })
     }
 
-    /// What `number` is, over any number of steps; the nearest first.
+    /// Concepts that `number` is a kind of, over any number of steps; the nearest first.
     pub fn ancestors(&self, number: u32) -> Vec<(u32, usize)> {
         self.closure(number, |at| {
             let links = self.cards.get(&at).map(|card| card.links.as_slice()).unwrap_or_default();
@@ -286,8 +289,8 @@ impl ConceptIndex {
         self.stems.of_text(&text.replace('_', " ")).into_iter().collect()
     }
 
-    /// Concepts that share a word with these, with the share of the words' weight that each holds, 0 to 1. Words that
-    /// no concept has weigh as much as the rarest.
+    /// Concepts that share a word with these, with the share of the words' weight that each contains, 0 to 1. Words
+    /// that no concept has weigh as much as the rarest.
     pub fn covering(&self, stems: &BTreeSet<String>) -> BTreeMap<u32, f64> {
         let count = self.cards.len().max(FEW) as f64;
         let rarity = |holders: f64| {
@@ -304,7 +307,7 @@ impl ConceptIndex {
             let Some(postings) = postings else { continue };
             let hit = |hit: &f32| weight * f64::from(*hit);
             if postings.len() <= OPENED.saturating_sub(found.len()) || found.is_empty() {
-                // The newest, where even the rarest word has too many.
+                // Only the newest, if even the rarest word has too many.
                 for (number, in_it) in postings.iter().rev().take(OPENED) {
                     *found.entry(*number).or_insert(0.0) += hit(in_it);
                 }
@@ -318,11 +321,11 @@ impl ConceptIndex {
         found
     }
 
-    /// Concepts that could be meant by a name: a word of theirs stands in it, or they are near in meaning.
+    /// Concepts that a name could mean: one of their words is in it, or they are near in meaning.
     pub fn candidates(&self, name: &str, most: usize) -> Vec<u32> {
         let stems = self.stems_of(name);
         let postings = stems.iter().filter_map(|stem| self.terms.get(stem));
-        // The first of all are among the first of each, so that a word of many names costs no more than others.
+        // The first of all are among the first of each, so a word in many names costs no more than others.
         let first = |(number, _): (&u32, _)| *number;
         let of_stem =
             postings.map(|postings| postings.iter().filter(|(_, hit)| **hit >= IN_NAME).map(first).take(most));
@@ -336,17 +339,17 @@ impl ConceptIndex {
         self.meanings.of(number)
     }
 
-    /// How alike two words are in meaning, 0 to 1.
+    /// Similarity of two words' meanings, 0 to 1.
     pub fn meaning(&self, a: &str, b: &str) -> f64 {
         self.meanings.alike(a, b)
     }
 
-    /// The nearest in meaning with their likeness, 0 to 1, the nearest first.
+    /// The nearest in meaning with their similarity, 0 to 1, the nearest first.
     pub fn nearest(&self, text: &str, most: usize) -> Vec<(u32, f64)> {
         self.meanings.nearest(text, most)
     }
 
-    /// Last asked for longest ago, first; from after this place on.
+    /// Concepts by last access, the oldest first, starting after this position.
     pub fn oldest(&self, after: Option<(Timestamp, u32)>) -> impl Iterator<Item = (Timestamp, u32)> + '_ {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.ages.range((from, Bound::Unbounded)).copied()

@@ -1,10 +1,10 @@
-//! Concepts of another brain among those that are here: which one is meant, and how two accounts of it become one.
+//! Merges concepts of another brain: finds the concept here that is meant, and merges both accounts.
 //!
-//! A concept is known by its name and category, since numbers are given in the order of learning. One that isn't known comes
-//! in under its own number where no concept ever had it here, so that an export comes back to the byte in an empty brain,
-//! else under the next one. What its relations and sources name is translated by what the lines of the same file were
-//! called here. Of two accounts the words of the one from more experience stay, of equals those that are here; evidence,
-//! relations and uses of both do.
+//! A concept is identified by name and category, because numbers depend on the order of learning. An unknown concept
+//! keeps its own number if no concept here ever had it, so that an export imported into an empty brain is unchanged;
+//! else it gets the next number. Ids of relations and sources are translated by the new ids from the same file. The
+//! wording of the account with more experience stays; of equals, the local one. Evidence, relations and uses of both
+//! are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ use maxim_bus::relations::{AGAINST, IS_A};
 use maxim_language::naming;
 use maxim_region::{Entry, Names, Took};
 
-/// Numbers of concepts that an import may bring; far beyond it there would be none left for new ones.
+/// Maximum number for an imported concept; much larger numbers would leave none for new concepts.
 const MOST_NUMBER: u32 = 1 << 31;
-/// Reasons against parts of one line that are told.
+/// Maximum number of reported problems per line.
 const TOLD: usize = 4;
 
-/// Concepts that are being taken in.
+/// Concepts being imported.
 pub(super) struct Joining<'a> {
     lesson: Lesson<'a>,
     unused: Unused,
@@ -37,15 +37,15 @@ impl<'a> Joining<'a> {
         Self { lesson, unused: unused.clone(), edges: Vec::new() }
     }
 
-    /// The concepts as they are now, and the edges of relations that are new.
+    /// The merged concepts, and the edges of new relations.
     pub fn into_parts(self) -> (BTreeMap<u32, SemanticMemory>, Vec<LayerEdge>) {
         (self.lesson.changed, self.edges)
     }
 
-    /// The concept that a line is about, here; it is told what it is called.
+    /// The local concept that a line is about; its id here is reported.
     ///
     /// # Errors
-    /// The line holds no concept.
+    /// The line contains no concept.
     pub fn find(&mut self, entry: &Entry, names: &mut Names) -> Result<(u32, SemanticMemory), String> {
         let concept: SemanticMemory =
             serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no concept: {error}"))?;
@@ -71,10 +71,11 @@ impl<'a> Joining<'a> {
         Ok((number, concept))
     }
 
-    /// Joins what a line says with the concept that it is about.
+    /// Merges a line with the concept that it is about.
     ///
     /// # Errors
-    /// Parts of it can't be taken: what they name is refused, or they don't go with what is known. The rest is taken.
+    /// Parts of it can't be imported: what they refer to was refused, or they contradict existing knowledge. The rest
+    /// is imported.
     pub fn join(&mut self, number: u32, theirs: SemanticMemory, names: &Names) -> Result<Took, String> {
         let Some(here) = self.lesson.memory(number) else {
             return Err(format!("the record of {} can't be read", concept_id(number)));
@@ -100,10 +101,10 @@ impl<'a> Joining<'a> {
             return Ok(took);
         }
         against.truncate(TOLD);
-        Err(format!("{}; the rest of it is taken", against.join("; ")))
+        Err(format!("{}; the rest of it is imported", against.join("; ")))
     }
 
-    /// True where the relation is new or stronger. A circle of IS_A is left out.
+    /// True when the relation is new or stronger. A circle of IS_A is left out.
     fn relate(&self, number: u32, joined: &mut SemanticMemory, relation: &Relation) -> Result<bool, String> {
         let Relation { kind, to, .. } = relation;
         let known = joined.relations.iter_mut().find(|known| known.kind == *kind && known.to == *to);
@@ -128,7 +129,8 @@ impl<'a> Joining<'a> {
         Ok(true)
     }
 
-    /// Its edges to other layers aren't told: the cross-layer graph exports them itself, those to what has gone left out.
+    /// Its edges to other layers aren't reported: the cross-layer graph exports those itself, without edges to
+    /// removed records.
     fn edge(&self, from: u32, relation: &Relation) -> LayerEdge {
         let back = if self.lesson.is_symmetric(&relation.kind) { 1.0 } else { AGAINST };
         LayerEdge {
@@ -141,13 +143,13 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// What it rests on that needs no translation.
+/// Its evidence that needs no translation.
 fn plain_sources(concept: &SemanticMemory, names: &Names) -> Vec<MemoryRef> {
     let is_plain = |source: &&MemoryRef| source.layer != Layer::Atl && !names.is_refused(source);
     concept.sources.iter().filter(is_plain).cloned().collect()
 }
 
-/// The concept with what it names as it is called here, without what was refused; or what has to be known for it.
+/// The concept with translated ids and without refused ones; or the ids that must be known first.
 fn translated(
     mut concept: SemanticMemory,
     names: &Names,
@@ -186,7 +188,7 @@ fn translated(
     Ok(concept)
 }
 
-/// Both accounts of a concept in one, without their relations; those that are here stay.
+/// Both accounts of a concept merged, without their relations; local relations stay.
 fn joined(here: &SemanticMemory, theirs: &SemanticMemory) -> SemanticMemory {
     let knows_more = theirs.reinforcements > here.reinforcements && theirs.trust >= here.trust;
     let (first, second) = if knows_more { (theirs, here) } else { (here, theirs) };

@@ -1,5 +1,5 @@
-//! Taking in lessons: which concept is meant, what is new in it, and which edges follow. Nothing is changed here; what
-//! came of the lessons is handed to the room, which keeps it in one commit.
+//! Takes in lessons: finds the concept that is meant, what is new, and which edges follow. Nothing is changed here;
+//! the room stores the result in one commit.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::model::{
 use maxim_bus::relations::{AGAINST, IS_A, RelationTypes};
 use maxim_language::naming::{self, likeness};
 
-/// Concepts with a shared word that are compared by likeness, at most.
+/// Maximum number of concepts with a shared word that are compared by similarity.
 const COMPARED: usize = 64;
 
 /// Reads a concept's record.
@@ -33,12 +33,12 @@ pub(super) struct Lesson<'a> {
     run: &'a str,
     /// Number of the next new concept.
     pub next: u32,
-    /// Likeness from which two names mean the same.
+    /// Similarity from which two names mean the same.
     same: f64,
-    /// Changed and new concepts, and where those are found that no index has yet.
+    /// Changed and new concepts; and the keys of those that no index has yet.
     pub changed: BTreeMap<u32, SemanticMemory>,
     fresh: ConceptIndex,
-    /// Of the changed: whether it was made here.
+    /// For each changed concept: whether it was created here.
     pub created: BTreeMap<u32, bool>,
     pub layer_edges: Vec<LayerEdge>,
     pub cross_edges: Vec<CrossEdge>,
@@ -73,10 +73,10 @@ impl<'a> Lesson<'a> {
     /// Takes in one lesson.
     ///
     /// # Errors
-    /// It may not be learned: its word is an outsider's, its name is no name, or a relation of it is of no known type.
+    /// It may not be learned: it comes from an outsider, its name is empty, or one of its relation types is unknown.
     pub fn learn(&mut self, lesson: &ConceptLesson) -> Result<LearnedConcept, String> {
         if lesson.trust == Trust::Outside {
-            return Err("an outsider's word makes no concept; two trusted episodes of its own would".into());
+            return Err("an outsider's words make no concept; two trusted episodes would".into());
         }
         if naming::key(&lesson.name).is_empty() {
             return Err("it has no name".into());
@@ -112,7 +112,7 @@ impl<'a> Lesson<'a> {
         Ok(LearnedConcept { id: concept_id(number), name, created, reinforced, changed })
     }
 
-    /// The concept that is meant, or a new one. (number, made).
+    /// The concept that is meant, or a new one. Returns (number, created).
     pub fn find_or_create(
         &mut self,
         name: &str,
@@ -133,7 +133,7 @@ impl<'a> Lesson<'a> {
         (number, true)
     }
 
-    /// By form first, then by likeness; where the category is said it has to fit.
+    /// By form first, then by similarity. If a category is given, it must fit.
     fn find(&self, name: &str, category: &str) -> Option<u32> {
         let key = naming::key(name);
         let same = self.all_of(|index| index.named(&key).collect());
@@ -153,7 +153,8 @@ impl<'a> Lesson<'a> {
         near.first().map(|(_, number)| *number)
     }
 
-    /// The concept of this very name and category, or with one of them open; of several this one, if it is among them.
+    /// The concept with this exact name and category, or where one of the categories is empty. Among several,
+    /// `preferred` if it is one of them.
     pub fn named(&self, name: &str, category: &str, preferred: u32) -> Option<u32> {
         let (key, wanted) = (naming::key(name), naming::key(category));
         let same = self.all_of(|index| index.named(&key).collect());
@@ -164,7 +165,7 @@ impl<'a> Lesson<'a> {
         self.best(same, category)
     }
 
-    /// Keeps a concept that isn't known yet.
+    /// Stores a new concept.
     pub fn keep_new(&mut self, number: u32, memory: SemanticMemory) {
         self.created.insert(number, true);
         self.keep(number, memory);
@@ -193,13 +194,14 @@ impl<'a> Lesson<'a> {
         self.card(number, |card| card.name.clone())
     }
 
-    /// A category fits where one of both is open or they are the same.
+    /// Categories fit if they are equal or one is empty.
     fn fits(&self, number: u32, category: &str) -> bool {
         let wanted = naming::key(category);
         wanted.is_empty() || self.card(number, |card| card.category.is_empty() || card.category == wanted) == Some(true)
     }
 
-    /// Of concepts with one name: the same category before an open one, then the best known, then the oldest.
+    /// Among concepts with the same name: the same category before an empty one, then the best known, then the
+    /// oldest.
     fn best(&self, found: Vec<u32>, category: &str) -> Option<u32> {
         let wanted = naming::key(category);
         let ranked = found.into_iter().filter(|number| self.fits(*number, category)).filter_map(|number| {
@@ -219,7 +221,8 @@ impl<'a> Lesson<'a> {
         self.changed.insert(number, memory);
     }
 
-    /// New sources and passages. How many pieces of evidence they are, and whether the passage says something else than before.
+    /// Adds new sources and passages. Returns the number of new pieces of evidence, and whether the passage now says
+    /// something else.
     fn take_evidence(&mut self, number: u32, memory: &mut SemanticMemory, lesson: &ConceptLesson) -> (u32, bool) {
         let mut evidence = 0;
         for source in &lesson.sources {
@@ -242,11 +245,11 @@ impl<'a> Lesson<'a> {
             None if memory.passages.len() >= MOST_PASSAGES => return (evidence, false),
             None => memory.passages.push(passage),
         }
-        // The same place of the same document is the same witness, whatever it says now.
+        // The same passage of the same document is the same witness, whatever it says now.
         (evidence + u32::from(known == PassageKnown::New), known == PassageKnown::Otherwise)
     }
 
-    /// What a document only mentions rests on the passage that does so.
+    /// A concept that a document only mentions gets that passage as evidence.
     fn note_passage(&mut self, number: u32, lesson: &ConceptLesson) {
         let Some((passage, mut memory)) = lesson.passage.as_ref().zip(self.memory(number)) else { return };
         memory.passages.push(SourcePassage { text: clipped(&passage.text, LONGEST_TEXT), ..passage.clone() });
@@ -254,7 +257,7 @@ impl<'a> Lesson<'a> {
         self.keep(number, memory);
     }
 
-    /// A relation to the concept of that name, which is made if it isn't known. A circle of IS_A is left out.
+    /// Adds a relation to the concept of that name, which is created if unknown. A circle of IS_A is left out.
     fn relate(&mut self, from: u32, lesson: &RelationLesson, within: &ConceptLesson) {
         let Some(kind) = self.types.get(&lesson.kind).cloned() else { return };
         if naming::key(&lesson.to).is_empty() {
@@ -320,13 +323,13 @@ impl<'a> Lesson<'a> {
     }
 }
 
-/// The words of a lesson, where nothing more trusted stands there. True if something changed.
+/// Takes over a lesson's words, unless more trusted words are there. True if something changed.
 fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
     if lesson.trust < memory.trust {
         return false;
     }
     let before = (memory.definition.clone(), memory.properties.clone(), memory.category.clone());
-    // What a document says first of a thing is what it is; what it says later goes into detail.
+    // The first statement of a document about a thing is its definition; later statements are details.
     let is_detail = !memory.definition.is_empty()
         && lesson.passage.as_ref().is_some_and(|passage| {
             let first = memory.passages.first();
@@ -337,7 +340,7 @@ fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
         if memory.definition.is_empty()
             && let Some(passage) = &lesson.passage
         {
-            // Where it is defined counts as its first passage, also where it was mentioned before.
+            // The passage with the definition comes first, even if another passage mentioned it before.
             memory.passages.sort_by_key(|known| (&known.document, &known.place) != (&passage.document, &passage.place));
         }
         memory.definition = clipped(definition, LONGEST_TEXT);
@@ -353,8 +356,8 @@ fn take_words(memory: &mut SemanticMemory, lesson: &ConceptLesson) -> bool {
     before != (memory.definition.clone(), memory.properties.clone(), memory.category.clone())
 }
 
-/// Edges of the records of numbers among these sources with the episodes that they were computed from, as far as
-/// `source` is an end of them.
+/// Edges from numerical records among these sources to the episodes that they were computed from, where `source` is
+/// one of the ends.
 fn computed_from(source: &MemoryRef, all: &[MemoryRef]) -> Vec<CrossEdge> {
     let of = |layer: Layer| all.iter().filter(move |one| one.layer == layer).cloned();
     let edge = |from: MemoryRef, to: MemoryRef| CrossEdge { kind: CrossKind::ComputedFrom, from, to, weight: 1.0 };
@@ -365,7 +368,7 @@ fn computed_from(source: &MemoryRef, all: &[MemoryRef]) -> Vec<CrossEdge> {
     }
 }
 
-/// Edges of the records of numbers that a lesson rests on with the concept that they measure.
+/// Edges from a lesson's numerical records to the concept that they measure.
 fn measures_of(lesson: &ConceptLesson, concept: &str) -> Vec<CrossEdge> {
     let measures = lesson.sources.iter().filter(|source| source.layer == Layer::AngularGyrus);
     let edge = |record: &MemoryRef| CrossEdge {
@@ -377,7 +380,7 @@ fn measures_of(lesson: &ConceptLesson, concept: &str) -> Vec<CrossEdge> {
     measures.map(edge).collect()
 }
 
-/// Edges that a concept has with what it was made from.
+/// Edges from a concept to the records it was made from.
 fn edges_to(number: u32, source: &MemoryRef) -> Vec<CrossEdge> {
     let concept = MemoryRef::new(Layer::Atl, concept_id(number));
     let edge =

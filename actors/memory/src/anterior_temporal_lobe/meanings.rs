@@ -1,4 +1,4 @@
-//! Concepts by meaning: a packed signature of each is compared with the question's, and the nearest exactly.
+//! Concepts by meaning: packed signatures are compared with the question's, then the nearest exactly.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use maxim_language::packed::PackedVector;
 use maxim_language::signature::{Signature, signature};
 use maxim_language::{Encoder, calibrated, similarity};
 
-/// What an encoder made of a text.
+/// An encoder's result for a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Meaning {
     pub vector: PackedVector,
@@ -24,7 +24,7 @@ impl Meaning {
     }
 }
 
-/// The vectors of concepts, in rows without gaps.
+/// The vectors of concepts, in contiguous rows.
 #[derive(Default)]
 pub(super) struct Meanings {
     encoder: Option<Arc<dyn Encoder>>,
@@ -49,7 +49,7 @@ impl Meanings {
         self.encoder.clone()
     }
 
-    /// Nothing without an encoder.
+    /// None without an encoder.
     pub fn of_text(&self, text: &str) -> Option<Meaning> {
         Some(Meaning::of(PackedVector::of(&self.encoder.as_ref()?.embed(text))))
     }
@@ -77,13 +77,13 @@ impl Meanings {
         }
     }
 
-    /// How alike two texts are, 0 to 1; 0 without an encoder.
+    /// Similarity of two texts, 0 to 1; 0 without an encoder.
     pub fn alike(&self, a: &str, b: &str) -> f64 {
         let Some(encoder) = &self.encoder else { return 0.0 };
         similarity(&encoder.embed(a), &encoder.embed(b)).map_or(0.0, f64::from)
     }
 
-    /// The nearest with their likeness, ties by number.
+    /// The nearest with their similarity, ties by number.
     pub fn nearest(&self, text: &str, most: usize) -> Vec<(u32, f64)> {
         let Some(encoder) = self.encoder.as_ref().filter(|_| !self.numbers.is_empty() && most > 0) else {
             return Vec::new();

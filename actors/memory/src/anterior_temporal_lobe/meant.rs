@@ -1,5 +1,5 @@
-//! Concepts among all that is remembered: the entorhinal cortex is told of each, and asked which are near in meaning where an
-//! encoder outside of the program can say it.
+//! Concepts in the entorhinal cortex: it is told of each concept. If an external encoder exists, it is asked which
+//! concepts are near in meaning.
 
 use jiff::SignedDuration;
 use maxim_bus::MessageId;
@@ -14,14 +14,14 @@ use super::model::{SemanticMemory, concept_number};
 use super::region::{AnteriorTemporalLobe, AtlEvent};
 use maxim_region::{Hears, Pulse, Waiting};
 
-/// Concepts from before the entorhinal cortex was told of them that it hears of in one step.
+/// Older concepts reported to the entorhinal cortex per step.
 const TOLD_A_STEP: usize = 64;
-/// Concepts near in meaning that are asked for.
+/// Number of nearby concepts requested.
 const MEANT: usize = 64;
-/// How long a question waits for them: less than who asked does.
+/// How long a question waits for them; less than the asker waits.
 const PATIENCE: SignedDuration = SignedDuration::from_millis(900);
 
-/// A concept as it can be compared with episodes: what is said of it is its text, and it is an object of its name.
+/// A concept in a form comparable with episodes: its statements are the text, and it is an object of its own name.
 pub(super) fn situation(concept: &SemanticMemory) -> Situation {
     Situation {
         layer: rooms::ANTERIOR_TEMPORAL_LOBE.into(),
@@ -34,7 +34,7 @@ pub(super) fn situation(concept: &SemanticMemory) -> Situation {
 }
 
 impl AnteriorTemporalLobe {
-    /// The next ones that were learned before any were told of, and the number up to which all are told of then.
+    /// The next older concepts to report, and the number up to which all are then reported.
     pub(super) fn untold(&self) -> (Vec<u32>, u32) {
         let numbers: Vec<u32> = self.index.numbers_after(self.told.checked_sub(1)).take(TOLD_A_STEP).collect();
         let last = numbers.last().filter(|_| numbers.len() == TOLD_A_STEP);
@@ -56,7 +56,7 @@ impl AnteriorTemporalLobe {
         self.pondered.overdue(pulse.now()).into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
     }
 
-    /// Waits for what an encoder outside of the program finds near; false where there is none, or nothing to compare.
+    /// Waits for what an external encoder finds near; false without one, or without a text to compare.
     fn ponder(&self, asked: &FindConcepts, pulse: &mut Pulse<'_, Self>) -> bool {
         let text = asked.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let waiting = Waiting::heard(pulse, pulse.now().later(PATIENCE), asked.clone());
@@ -69,7 +69,7 @@ impl AnteriorTemporalLobe {
         true
     }
 
-    /// Answers a question that waited, with what came.
+    /// Answers a waiting question with the result.
     fn end_pondering(&self, asked: MessageId, meant: Option<&MeantFound>, pulse: &mut Pulse<'_, Self>) {
         let Some(pondered) = self.pondered.get(asked) else { return };
         let meant = meant.and_then(|meant| Some((meant.near.as_ref()?, meant.floor))).map(|(near, floor)| {

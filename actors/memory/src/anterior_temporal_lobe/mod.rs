@@ -1,4 +1,4 @@
-//! What it means: concepts, their properties and their relations.
+//! Knowledge of meaning: concepts, their properties and their relations.
 
 pub mod cards;
 mod document;

@@ -1,4 +1,4 @@
-//! One concept. Every field that is not an identity has a default, so that records of an older shape still load.
+//! One concept. All other fields than identities have a default, so that older records still load.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use maxim_bus::units::Confidence;
 use maxim_config::{SHARE, Shape, Span, section};
 use serde::{Deserialize, Serialize};
 
-/// Sources that a concept rests on, by id; more of them add nothing.
+/// Maximum number of named sources per concept.
 pub const MOST_SOURCES: usize = 256;
-/// Passages of documents that a concept keeps, the first ones.
+/// Maximum number of passages per concept, the first ones.
 pub const MOST_PASSAGES: usize = 8;
-/// Relations that go out of a concept.
+/// Maximum number of outgoing relations per concept.
 pub const MOST_RELATIONS: usize = 128;
-/// Properties of a concept.
+/// Maximum number of properties per concept.
 pub const MOST_PROPERTIES: usize = 64;
-/// Characters of a name.
+/// Maximum characters of a name.
 pub const LONGEST_NAME: usize = 120;
-/// Characters of a definition, a property's value or a passage.
+/// Maximum characters of a definition, a property's value or a passage.
 pub const LONGEST_TEXT: usize = 1_200;
 
 section! {
@@ -48,11 +48,11 @@ impl ConceptLaw {
         Confidence::clamped(grown.min(self.confidence_max))
     }
 }
-/// Characters of a definition that a compressed concept keeps.
+/// Characters of a definition kept after compression.
 pub const COMPRESSED_TEXT: usize = 100;
-/// Sources that a compressed concept keeps.
+/// Sources kept after compression.
 pub const COMPRESSED_SOURCES: usize = 4;
-/// A relation that goes out of a concept.
+/// An outgoing relation of a concept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relation {
     pub kind: String,
@@ -110,17 +110,17 @@ pub struct SemanticMemory {
     pub relations: Vec<Relation>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub compressed: bool,
-    /// Evidence that was counted and isn't named any more since it was compressed, a `mark` each.
+    /// Evidence that was counted but is no longer named since it was compressed, one `mark` each.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub counted: String,
 }
 
-/// Letters of a mark.
+/// Length of a mark, in letters.
 const MARK: usize = 6;
-/// Marks that a concept keeps, the newest. Its confidence has long reached its most by then.
+/// Maximum number of marks per concept, the newest. Its confidence has long reached its maximum by then.
 const MOST_MARKS: usize = 256;
 
-/// How a piece of evidence is known again: 24 bits of a hash.
+/// Recognises a piece of evidence: 24 bits of a hash.
 fn mark(of: &[&str]) -> String {
     let hash = of.iter().fold(StableHash::default(), |hash, part| hash.add_long(part.as_bytes()));
     format!("{:06x}", hash.get() >> 40)
@@ -130,24 +130,24 @@ fn mark_of_source(source: &MemoryRef) -> String {
     mark(&[&format!("{:?}", source.layer), &source.id])
 }
 
-/// By where it stands, and by what it says where that is known: a document that has changed says the same in another place,
-/// and a copy of it under another name is no second witness.
+/// Marks of a passage: by its place, and by its words if known. So a changed document that says the same elsewhere,
+/// or a copy under another name, is no second witness.
 fn marks_of_passage(passage: &SourcePassage) -> impl Iterator<Item = String> {
     let said = clipped(&passage.text, LONGEST_TEXT);
     let said = (!said.is_empty()).then(|| mark(&["said", &said]));
     said.into_iter().chain([mark(&["place", &passage.document, &passage.place])])
 }
 
-/// As programs before 2026-11 marked what a passage says.
+/// The mark of a passage's words as programs before 2026-11 made it.
 fn older_mark_of_words(document: &str, said: &str) -> String {
     mark(&["said", document, said])
 }
 
-/// How a passage stands to what a concept rests on.
+/// How a passage relates to a concept's evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassageKnown {
     New,
-    /// It says what is known.
+    /// It says what is known already.
     Same,
     /// The document said something else at this place.
     Otherwise,
@@ -158,7 +158,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What stays of a concept that was long not asked for: it is still found by every index.
+/// The remains of a concept that was long unused; every index still finds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompressedSemantic {
     pub definition: String,
@@ -191,7 +191,7 @@ impl SemanticMemory {
         }
     }
 
-    /// The text that stands for it where meanings are compared.
+    /// The text that represents it when meanings are compared.
     pub fn embedding_text(&self) -> String {
         let mut text = self.name.clone();
         for part in [&self.category, &self.definition] {
@@ -223,7 +223,7 @@ impl SemanticMemory {
         self.counted.as_bytes().chunks(MARK).any(|known| known == mark.as_bytes())
     }
 
-    /// Counts the evidence of another account of it too, a `mark` each.
+    /// Counts the evidence of another account of it too, one `mark` each.
     pub fn count_as(&mut self, other: &str) {
         let marks = other.as_bytes().chunks(MARK).filter_map(|mark| std::str::from_utf8(mark).ok());
         for mark in marks {
@@ -234,12 +234,12 @@ impl SemanticMemory {
         self.counted.drain(..self.counted.len().saturating_sub(MOST_MARKS * MARK));
     }
 
-    /// One piece of evidence counts once.
+    /// Whether this source already counts as evidence.
     pub fn rests_on(&self, source: &MemoryRef) -> bool {
         self.sources.contains(source) || self.has_counted(&mark_of_source(source))
     }
 
-    /// What a person has forgotten is no evidence any more. True where it was some.
+    /// Removes a source that a person has forgotten. True if it was evidence.
     pub fn forget(&mut self, source: &MemoryRef) -> bool {
         let (sources, counted) = (self.sources.len(), self.counted.len());
         self.sources.retain(|known| known != source);
@@ -253,7 +253,7 @@ impl SemanticMemory {
         was_some
     }
 
-    /// Nothing that was lived or read stands behind it any more, and nobody wants it kept.
+    /// No experience or reading supports it any more, and it isn't pinned.
     pub fn is_unfounded(&self) -> bool {
         self.provenance == ConceptProvenance::EpisodicConsolidation
             && self.reinforcements == 0
@@ -262,7 +262,7 @@ impl SemanticMemory {
             && self.sources.iter().all(|source| source.layer != Layer::Hippocampus)
     }
 
-    /// How a passage of a document is known; one that says the same counts once.
+    /// How a passage relates to the known ones; one that says the same counts once.
     pub fn knows(&self, passage: &SourcePassage) -> PassageKnown {
         let said = clipped(&passage.text, LONGEST_TEXT);
         let is_there = |known: &&SourcePassage| known.document == passage.document && known.place == passage.place;
@@ -278,8 +278,8 @@ impl SemanticMemory {
         }
     }
 
-    /// Whether a passage that it keeps says this; of a compressed concept that keeps no more than its place, whether it
-    /// counted these words.
+    /// Whether a stored passage says this. A compressed concept keeps only the passage's place, so its counted marks
+    /// are checked.
     pub fn says_as_before(&self, known: &SourcePassage, text: &str) -> bool {
         let said = clipped(text, LONGEST_TEXT);
         known.text == said || (known.text.is_empty() && self.has_counted_words(&known.document, &said))
@@ -290,7 +290,7 @@ impl SemanticMemory {
         !said.is_empty() && marks.iter().any(|mark| self.has_counted(mark))
     }
 
-    /// Nothing is known of it, and nobody wants it kept.
+    /// Nothing is known of it, and it isn't pinned.
     pub fn is_bare(&self) -> bool {
         self.definition.is_empty()
             && self.properties.is_empty()
@@ -312,7 +312,7 @@ impl SemanticMemory {
     }
 }
 
-/// How a concept's number is written for people and other rooms.
+/// A concept's id for people and other rooms, from its number.
 pub fn concept_id(number: u32) -> String {
     format!("concept-{number}")
 }
@@ -322,7 +322,7 @@ pub fn concept_number(id: &str) -> Option<u32> {
     id.strip_prefix("concept-")?.parse().ok()
 }
 
-/// The text up to a bound in characters.
+/// The beginning of a text, limited in characters.
 pub fn clipped(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text[..at].trim_end()),

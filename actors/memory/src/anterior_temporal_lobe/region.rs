@@ -1,10 +1,11 @@
-//! The anterior temporal lobe as a room: what things are and how they hang together, apart from when it was learned.
+//! The anterior temporal lobe as a room: what things are and how they are related, independent of when it was
+//! learned.
 //!
 //! Biology: the semantic hub of the anterior temporal lobes.
-//! Law: a name finds its concept by form, then by likeness ≥ 0.8 (`naming.rs`); each new independent source reinforces,
-//! confidence = min(0.99, 0.5 + 0.1 √reinforcements); what an outsider says makes no concept.
-//! Remembers: each concept as a record, and as another its card, by which it is found; the relation types. Forgets: on request; in sleep what
-//! nobody asked for over 30 days is compressed, or pruned if nothing rests on it.
+//! Law: a name finds its concept by form, then by similarity ≥ 0.8 (`naming.rs`). Each new independent source
+//! reinforces it: confidence = min(0.99, 0.5 + 0.1 √reinforcements). An outsider's words make no concept.
+//! Remembers: each concept as a record, with its card (its index data) as a second record; the relation types.
+//! Forgets: on request; in sleep, concepts unused for 30 days are compressed, or pruned if nothing depends on them.
 //! Down: lessons wait; knowledge is a missing section.
 
 use std::collections::BTreeSet;
@@ -41,23 +42,23 @@ use maxim_language::Encoder;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Questions, RecordView, Region, Waiting};
 
-/// Lessons of a document that one step takes in: each is compared with what is like it.
+/// Lessons of a document per step, because each is compared with similar concepts.
 const MOST_LESSONS: usize = 64;
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct AtlSettings {
-    /// Names this run of the process.
+    /// Identifies this run of the process.
     pub run: String,
     /// Makes the vectors by which meanings are compared.
     pub encoder: Arc<dyn Encoder>,
-    /// There is an encoder outside of the program: questions wait for what the entorhinal cortex finds near by it.
+    /// There is an external encoder: questions wait for what the entorhinal cortex finds near with it.
     pub asks_meaning: bool,
-    /// What is one concept, and how long it stays whole.
+    /// When two names are one concept, and how long a concept stays whole.
     pub law: ConceptLaw,
 }
 
-/// Prefix of the concepts' records; their order is that of their numbers.
+/// Prefix of the concepts' records; they are ordered by number.
 pub const CONCEPTS: &str = "concept/";
 
 #[derive(Default, Serialize, Deserialize)]
@@ -67,21 +68,21 @@ pub struct AnteriorTemporalLobe {
     pub(super) types: RelationTypes,
     #[serde(default, skip_serializing_if = "Unused::is_empty")]
     pub(super) unused: Unused,
-    /// Lessons refused because an outsider stood behind them.
+    /// Number of lessons refused because they came from an outsider.
     refused: u64,
-    /// Where a round of consolidation stands: what was last asked for before this was looked at.
+    /// The position of a round of consolidation, in the order of last access.
     pub(super) looked_at: Option<(Timestamp, u32)>,
-    /// The entorhinal cortex was told of the concepts below this number.
+    /// The entorhinal cortex was told of all concepts below this number.
     #[serde(default)]
     pub(super) told: u32,
     #[serde(default)]
     pub(super) pondered: Questions<FindConcepts>,
-    /// Every concept has its card on disk: stores of before had none.
+    /// Every concept has its card on disk; older stores had none.
     #[serde(default)]
     pub(super) carded: bool,
     #[serde(skip)]
     pub(super) index: ConceptIndex,
-    /// Concepts whose cards on disk are missing or no longer true.
+    /// Concepts whose cards on disk are missing or outdated.
     #[serde(skip)]
     pub(super) bare: BTreeSet<u32>,
 }
@@ -91,14 +92,14 @@ pub enum AtlEvent {
     Stored {
         number: u32,
         concept: Box<SemanticMemory>,
-        /// What the handler made of it, so that it is made once.
+        /// The handler's result, so that it is computed only once.
         #[serde(skip)]
         made: Option<Box<Made>>,
     },
     Removed {
         number: u32,
     },
-    /// These have their cards; with `all`, every concept has.
+    /// These concepts have their cards; with `all`, every concept has.
     Carded {
         numbers: Vec<u32>,
         all: bool,
@@ -241,7 +242,7 @@ impl AnteriorTemporalLobe {
         self.store_all(vec![(number, concept)], pulse);
     }
 
-    /// Keeps them, and tells of those whose words are new.
+    /// Stores them, and reports concepts with new words.
     pub(super) fn store_all(&self, concepts: Vec<(u32, SemanticMemory)>, pulse: &mut Pulse<'_, Self>) {
         let mut stored = Vec::new();
         for (number, concept) in concepts {
@@ -261,12 +262,13 @@ impl AnteriorTemporalLobe {
         }
     }
 
-    /// Takes in lessons and tells everybody what came of them. What is learned in an outsider's turn is an outsider's.
+    /// Takes in lessons and reports the results to all. A lesson learned in an outsider's turn has an outsider's
+    /// trust.
     pub(super) fn learn(&self, lessons: &[ConceptLesson], pulse: &mut Pulse<'_, Self>) -> ConceptsLearned {
         self.learn_with(Vec::new(), lessons, pulse)
     }
 
-    /// The same, beginning with concepts as they are now and no index has them yet.
+    /// The same, starting with changed concepts that no index has yet.
     fn learn_with(
         &self,
         revised: Vec<(u32, SemanticMemory)>,
@@ -314,7 +316,7 @@ impl AnteriorTemporalLobe {
         answer
     }
 
-    /// Once a day at most, so that questions cost no writing.
+    /// At most once a day, so that questions cause no writes.
     pub(super) fn touch(&self, numbers: &[u32], pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let day = jiff::SignedDuration::from_hours(24);
@@ -361,7 +363,7 @@ impl Hears<ProposeRelationType> for AnteriorTemporalLobe {
             reason,
         };
         if pulse.trust() < Trust::Own {
-            let reason = "the vocabulary is the agent's and its owner's to widen".to_owned();
+            let reason = "only the agent and its owner may add relation types".to_owned();
             pulse.reply(answered(false, Some(reason)));
             return;
         }
@@ -383,7 +385,7 @@ impl Hears<IngestDocument> for AnteriorTemporalLobe {
         let lessons = document::lessons(&part.document, &passages);
         let before = lessons.len().min(part.lessons_before as usize);
         let (now, left) = lessons[before..].split_at((lessons.len() - before).min(MOST_LESSONS));
-        // What an outsider sends under a document's name takes nothing out of what is known from it.
+        // Text that an outsider sends under a document's name removes nothing that is known from that document.
         let is_new = part.lessons_before == 0 && pulse.trust() >= document::DOCUMENT_TRUST;
         let (revised, dropped) = match is_new {
             true => {

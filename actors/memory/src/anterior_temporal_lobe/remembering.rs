@@ -1,4 +1,4 @@
-//! Concepts in an export and back, with the types of relations that were proposed.
+//! Export and import of concepts, and of proposed relation types.
 
 use maxim_bus::signals::concepts::{Layer, LayerLinked};
 use serde_json::Value as Json;
@@ -30,7 +30,7 @@ impl Remembers for AnteriorTemporalLobe {
         concepts.filter_map(|concept| Some((concept.id.clone(), serde_json::to_value(concept).ok()?))).collect()
     }
 
-    /// Concepts are found by name and category: their numbers differ from place to place.
+    /// Concepts are identified by name and category, because their numbers differ between brains.
     fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut types = self.types.clone();
         let taken = entries.iter().map(|entry| (entry.part == TYPES).then(|| take_type(entry, &mut types, pulse)));
@@ -39,7 +39,7 @@ impl Remembers for AnteriorTemporalLobe {
         let (now, run, same) = (pulse.now(), pulse.settings().run.clone(), pulse.settings().law.same_name);
         let lesson = Lesson::new(&self.index, &types, &read, now, &run, self.next, same);
         let mut joining = Joining::new(lesson, &self.unused);
-        // All are known by name before any of their relations is looked at.
+        // All concepts are identified before any relation is examined.
         let meant = entries.iter().map(|entry| (entry.part != TYPES).then(|| joining.find(entry, names)));
         let meant: Vec<_> = meant.collect();
         for (place, meant) in meant.into_iter().enumerate() {

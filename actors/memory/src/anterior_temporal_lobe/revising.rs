@@ -1,5 +1,5 @@
-//! A document that is read again and says something else: what it said before at that place goes, with what rested on that
-//! alone. Nothing is changed here; the room keeps what came of it.
+//! Re-reading a changed document: old statements are removed, together with what only they supported. Nothing is
+//! changed here; the room stores the result.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::region::AnteriorTemporalLobe;
 use maxim_language::naming;
 use maxim_region::Pulse;
 
-/// Why a concept is gone that a document alone spoke of.
+/// Why a concept was removed that only a document mentioned.
 const UNSAID: &str = "the document that spoke of it doesn't any more";
 
-/// What one lesson of a document tells, with names by their keys.
+/// The content of one lesson of a document, with names by their keys.
 struct Told {
     place: String,
     subject: String,
@@ -42,9 +42,9 @@ impl Told {
 /// A part of a document as it is now.
 pub(super) struct Reading<'a> {
     document: &'a str,
-    /// Passages of the parts before this one.
+    /// Number of passages in earlier parts.
     before: u32,
-    /// What the document said beyond this part it says no more.
+    /// The last part: statements of the document beyond it no longer exist.
     is_last: bool,
     now: Vec<SourcePassage>,
     told: Vec<Told>,
@@ -52,7 +52,7 @@ pub(super) struct Reading<'a> {
 
 /// What a concept lost.
 pub(super) struct Revised {
-    /// Passages of which nothing came in their place.
+    /// Number of passages that were not replaced.
     pub dropped: u32,
     pub ended: Vec<Relation>,
 }
@@ -63,7 +63,7 @@ impl<'a> Reading<'a> {
         Self { document, before, is_last, now: now.collect(), told: lessons.iter().map(Told::of).collect() }
     }
 
-    /// Whether this part says anything of it.
+    /// Whether this part says anything about it.
     fn names(&self, key: &str) -> bool {
         self.told.iter().any(|told| told.subject == key || told.mentions(key))
     }
@@ -76,8 +76,9 @@ impl<'a> Reading<'a> {
         self.told.iter().any(|told| told.place == place && told.mentions(key))
     }
 
-    /// Takes out of a concept what the document says no more. What stands at a place where a lesson will tell something else
-    /// of it stays until then, so that the lesson is known for what it is. `key_of`: the name of another concept by its number.
+    /// Removes from a concept what the document no longer says. If a later lesson will say something else at the same
+    /// place, the old passage stays until then, so that the lesson is recognised as a change. `key_of`: the key of
+    /// another concept's name, by its number.
     pub fn revise(
         &self,
         key: &str,
@@ -98,7 +99,7 @@ impl<'a> Reading<'a> {
                 .collect();
             let fresh = || self.now.iter().filter(|now| !others.contains(now.text.as_str()));
             let will_be_told = fresh().any(|now| now.place == old.place && self.is_about(key, &now.place));
-            // A lesson isn't about what it only mentions, so it replaces no passage of that.
+            // A lesson isn't about things that it only mentions, so it replaces none of their passages.
             let mentioned = fresh().filter(|now| self.mentions(key, &now.place));
             let instead = mentioned.min_by_key(|now| now.place != old.place).cloned();
             match instead.filter(|_| !will_be_told) {
@@ -116,7 +117,7 @@ impl<'a> Reading<'a> {
         (*concept != before).then_some(Revised { dropped, ended })
     }
 
-    /// Places of the passages that the document doesn't hold any more; those that stand elsewhere in it now are moved there.
+    /// Indices of passages that the document no longer contains. Passages found elsewhere in it are moved.
     fn stale(&self, key: &str, concept: &mut SemanticMemory) -> Vec<usize> {
         let end = self.before.saturating_add(self.now.len() as u32);
         let mut stale = Vec::new();
@@ -137,7 +138,7 @@ impl<'a> Reading<'a> {
         stale
     }
 
-    /// Takes out the definition and the relations that rested on what is gone alone. The relations that ended.
+    /// Removes the definition and the relations that only removed passages supported. Returns those relations.
     fn unlearn(
         &self,
         key: &str,
@@ -146,7 +147,7 @@ impl<'a> Reading<'a> {
         key_of: impl Fn(u32) -> Option<String>,
     ) -> Vec<Relation> {
         let of_passage = |passage: &SourcePassage| {
-            // A compressed concept keeps the beginning of its definition, and of its passages the places alone.
+            // A compressed concept keeps only the beginning of its definition, and only the places of its passages.
             let text = if passage.text.is_empty() { &concept.definition } else { &passage.text };
             told_in(&SourcePassage { text: text.clone(), ..passage.clone() })
         };
@@ -175,7 +176,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// As a concept keeps it.
+/// In the form that a concept stores.
 fn whole(passage: SourcePassage) -> SourcePassage {
     SourcePassage { text: clipped(&passage.text, LONGEST_TEXT), ..passage }
 }
@@ -185,7 +186,7 @@ fn number_of(place: &str) -> Option<u32> {
     place.rsplit_once("passage ")?.1.parse().ok()
 }
 
-/// What a passage tells, as when it was read.
+/// What a passage says, as when it was read.
 fn told_in(passage: &SourcePassage) -> Vec<Told> {
     let heading = passage.place.rsplit_once(", passage ").map_or("", |(heading, _)| heading);
     let number = number_of(&passage.place).unwrap_or_default();
@@ -194,18 +195,18 @@ fn told_in(passage: &SourcePassage) -> Vec<Told> {
 }
 
 impl AnteriorTemporalLobe {
-    /// Takes out all that a document said. False where none of this name is known.
+    /// Removes everything that a document said. False when no such document is known.
     pub(super) fn forget_document(&self, document: &str, pulse: &mut Pulse<'_, Self>) -> bool {
         let is_known = self.index.of_document(document).next().is_some();
         let (mut left, _) = self.revise(&Reading::new(document, &[], &[], 0, true), pulse);
-        // Nothing tells which of the marks of a compressed one are of this document, which may be read once more.
+        // The marks of a compressed concept don't show which belong to this document, which may be read again.
         left.iter_mut().for_each(|(_, concept)| concept.counted.clear());
         self.store_all(left, pulse);
         is_known
     }
 
-    /// Takes out what a document says no more: the concepts that lost something but are still known, to be kept, and how many
-    /// passages went. Those of which nothing is left go.
+    /// Removes what a document no longer says. Returns the concepts that lost something but stay, and the number of
+    /// removed passages. Concepts with nothing left are removed.
     pub(super) fn revise(
         &self,
         reading: &Reading<'_>,

@@ -1,12 +1,12 @@
-//! Sentences that define: "a mug is a container", "the engine is part of the car". Precision before coverage: what
-//! isn't one of these forms defines nothing.
+//! Sentences that define: "a mug is a container", "the engine is part of the car". Precision is more important than
+//! coverage: other forms define nothing.
 
 use maxim_bus::relations::{CAUSES, HAS_PART, IS_A, PART_OF};
 
-/// Words of a subject or object, at most: longer ones are no names.
+/// Maximum number of words in a subject or object; longer ones aren't names.
 const LONGEST: usize = 5;
 
-/// What a sentence says of a thing.
+/// A sentence's statement about a thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub subject: String,
@@ -36,7 +36,7 @@ const FORMS: [(&str, &str); 18] = [
     (" are ", IS_A),
 ];
 
-/// Where an object ends: what follows describes it.
+/// Words that end an object: a description follows.
 const ENDS: [&str; 22] = [
     "that", "which", "who", "whose", "where", "when", "for", "with", "used", "made", "designed", "by", "in", "on",
     "from", "of", "to", "and", "but", "because", "so", "as",
@@ -74,7 +74,7 @@ const NO_NAMES: [&str; 28] = [
     "no",
 ];
 
-/// What follows "are" without naming a kind.
+/// Words after "are" that don't name a kind.
 const NO_KINDS: [&str; 20] = [
     "not",
     "very",
@@ -105,7 +105,7 @@ pub fn definition(sentence: &str) -> Option<Definition> {
         return None;
     }
     let lower = sentence.to_lowercase();
-    // Lower case may have another length; then places in it mean nothing.
+    // Lower case may change the length; then positions are meaningless.
     if lower.len() != sentence.len() {
         return None;
     }
@@ -145,7 +145,7 @@ fn named(text: &str, object: bool) -> Option<String> {
     fine.then(|| words.join(" "))
 }
 
-/// The sentences of a text; a dot within a number or a name ends none.
+/// The sentences of a text; a dot within a number or a name doesn't end one.
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;

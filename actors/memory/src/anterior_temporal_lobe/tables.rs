@@ -1,10 +1,10 @@
-//! Tables of a text: each row becomes a sentence that says under which heading each cell stands, so that a row can be asked
-//! for by itself. The strokes stay between the cells: a row is no statement, and defines nothing.
+//! Tables of a text: each row becomes a sentence with each cell's heading, so that a row can be found by itself. The
+//! strokes between the cells stay: a row is no statement and defines nothing.
 
-/// Rows that stand below one another from which on they are a table; one line alone may only quote a stroke.
+/// Minimum number of consecutive rows in a table; a single line may only quote a stroke.
 const FEWEST: usize = 2;
 
-/// The text with its tables in sentences, a line each.
+/// The text with its tables as sentences, one line each.
 pub fn in_sentences(block: &str) -> String {
     let lines: Vec<&str> = block.lines().collect();
     let mut worded = Vec::with_capacity(lines.len());

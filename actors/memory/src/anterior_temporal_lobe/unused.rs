@@ -1,12 +1,12 @@
-//! Numbers that no concept ever had: an import brings concepts under their own numbers where that means nothing else here.
-//! A number whose concept is gone is never given again, since somebody may still remember it by that.
+//! Numbers that no concept ever had. An imported concept keeps its own number if it is one of these. A removed
+//! concept's number is never reused, because somebody may still remember the concept by it.
 
 use serde::{Deserialize, Serialize};
 
-/// Stretches that are remembered, the newest.
+/// Maximum number of remembered ranges, the newest.
 const MOST: usize = 256;
 
-/// Stretches below the next number; each from its first number to the one after its last.
+/// Unused ranges below the next number; each from its first number to the one after its last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Unused(Vec<(u32, u32)>);
@@ -16,7 +16,7 @@ impl Unused {
         self.0.is_empty()
     }
 
-    /// A concept has this number from now on; the next free one was `next` before.
+    /// A concept now has this number; the next free number was `next` before.
     pub fn give(&mut self, number: u32, next: u32) {
         if number >= next {
             self.0.extend((number > next).then_some((next, number)));
@@ -32,7 +32,7 @@ impl Unused {
         self.0.iter().position(|(first, end)| (*first..*end).contains(&number))
     }
 
-    /// Gives a concept from elsewhere its own number, or the next where that was another's.
+    /// Returns a concept's own number if it is unused, else the next one.
     pub fn number_for(&mut self, theirs: u32, next: &mut u32) -> u32 {
         let number = if theirs >= *next || self.place_of(theirs).is_some() { theirs } else { *next };
         self.give(number, *next);

@@ -1,4 +1,4 @@
-//! What is done with concepts beside learning and asking: pinning, forgetting, consolidation.
+//! Work on concepts other than learning and answering: pinning, forgetting, consolidation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use maxim_bus::relations::PHASE_LOCKED_TO;
 use maxim_language::naming;
 use maxim_region::{Hears, Pulse, Region};
 
-/// Reinforcements up to which an inferred concept that nothing rests on is pruned when it is due.
+/// An inferred concept that nothing depends on is pruned when due, if it has at most this many reinforcements.
 const WEAK: u32 = 1;
 impl AnteriorTemporalLobe {
-    /// Takes a concept out with the relations of others to it.
+    /// Removes a concept, and the relations of others to it.
     pub(super) fn remove(&self, number: u32, reason: &str, pulse: &mut Pulse<'_, Self>) -> Option<String> {
         let card = self.index.card(number)?;
         let name = card.name.clone();
@@ -42,7 +42,7 @@ impl AnteriorTemporalLobe {
         Some(name)
     }
 
-    /// Takes relations that don't hold any more out of both concepts. Their edges in the graph go with them.
+    /// Removes relations that no longer hold from both concepts, and their edges from the graph.
     pub(super) fn unrelate(&self, a: &str, b: &str, kinds: &[&str], pulse: &mut Pulse<'_, Self>) -> bool {
         let named = |name: &str| self.index.named(&naming::key(name)).next();
         let (Some(a), Some(b)) = (named(a), named(b)) else { return false };
@@ -66,7 +66,7 @@ impl AnteriorTemporalLobe {
         is_any
     }
 
-    /// Takes out concepts with nothing behind them, each with those that it named and that nothing else tells of.
+    /// Removes concepts without evidence. Also removes concepts that they named, if nothing else mentions those.
     fn remove_unfounded(&self, unfounded: Vec<(u32, Vec<u32>)>, pulse: &mut Pulse<'_, Self>) {
         let mut gone: BTreeSet<u32> = BTreeSet::new();
         let mut named: BTreeSet<u32> = BTreeSet::new();
@@ -76,7 +76,7 @@ impl AnteriorTemporalLobe {
             named.extend(others);
         }
         for number in named.difference(&gone.clone()) {
-            // The index still has the relations of those that go in this step.
+            // The index still contains the relations of concepts removed in this step.
             let is_alone = self.index.incoming(*number).all(|(from, ..)| gone.contains(&from));
             if is_alone && self.memory(*number, pulse).is_some_and(|concept| concept.is_bare()) {
                 self.remove(*number, ConceptRemoved::UNFOUNDED, pulse);
@@ -85,7 +85,7 @@ impl AnteriorTemporalLobe {
         }
     }
 
-    /// The concept of that name, if nothing is known of it but that it keeps to this clock.
+    /// The concept of that name, if only its clock is known of it.
     pub(super) fn known_by_rhythm_alone(&self, name: &str, clock: &str, pulse: &Pulse<'_, Self>) -> Option<u32> {
         let number = self.index.named(&naming::key(name)).next()?;
         let clock = self.index.named(&naming::key(clock)).next()?;
@@ -102,7 +102,7 @@ impl AnteriorTemporalLobe {
         is_bare.then_some(number)
     }
 
-    /// Nothing rests on it and nobody needs it: few pieces of evidence, no relation, no source that still stands.
+    /// Nothing depends on it: little evidence, no relation, no source that still exists.
     fn is_idle(&self, number: u32, concept: &SemanticMemory) -> bool {
         concept.reinforcements <= WEAK
             && concept.relations.is_empty()
@@ -129,7 +129,7 @@ impl Hears<PinRecord> for AnteriorTemporalLobe {
 }
 
 impl Hears<ForgetRecord> for AnteriorTemporalLobe {
-    /// A concept, or all that a document of this name said.
+    /// A concept, or everything that a document of this name said.
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
         let name = match concept_number(&wish.id) {
             Some(number) => self.remove(number, ConceptRemoved::FORGOTTEN, pulse),
@@ -140,8 +140,8 @@ impl Hears<ForgetRecord> for AnteriorTemporalLobe {
 }
 
 impl Hears<SourcesRemoved> for AnteriorTemporalLobe {
-    /// What was let go taught it something, which it keeps; that it rests on it, it doesn't say any more. What a person has
-    /// forgotten is no evidence either, and with the last of it the concept goes.
+    /// Removed sources are no longer named. What they taught stays, if sleep removed them. If a person had them
+    /// forgotten, they are no longer evidence; without any evidence left, the concept is removed.
     fn hear(&self, removed: &SourcesRemoved, pulse: &mut Pulse<'_, Self>) {
         let mut by_concept: BTreeMap<u32, BTreeSet<&MemoryRef>> = BTreeMap::new();
         for (concept, source) in &removed.gone {
@@ -170,7 +170,8 @@ impl Hears<SourcesRemoved> for AnteriorTemporalLobe {
 }
 
 impl Hears<ConsolidateLayer> for AnteriorTemporalLobe {
-    /// A step: of the concepts that nobody asked for over 30 days, idle weak ones go, the others lose detail.
+    /// One step: of the concepts unused for 30 days, weak ones that nothing depends on are removed, the others lose
+    /// detail.
     fn hear(&self, wish: &ConsolidateLayer, pulse: &mut Pulse<'_, Self>) {
         let (now, after) = (pulse.now(), pulse.settings().law.consolidated_after.signed());
         let oldest = self.index.oldest(self.looked_at);

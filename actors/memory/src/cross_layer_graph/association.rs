@@ -1,5 +1,5 @@
-//! What is associated with a question or with given records: finds where activation starts, spreads it, and fetches what
-//! it reached. Every step waits for other rooms no longer than the deadline; what is missing then is named.
+//! Association queries: finds the starting points, spreads activation, and fetches what it reached. Every step waits
+//! for other rooms until the deadline at most; what is missing then is named.
 
 use jiff::Timestamp;
 use maxim_bus::clock::Reckoned;
@@ -17,20 +17,20 @@ use super::region::{CrossLayerGraph, GraphEvent};
 use super::wave::Wave;
 use maxim_region::{Gather, Hears, Pulse};
 
-/// Results of a layer if nothing is said.
+/// Default number of results per layer.
 const DEFAULT_LIMIT: usize = 5;
-/// Results of a layer at most.
+/// Maximum number of results per layer.
 const MOST: usize = 100;
-/// Records from which activation starts, of each layer.
+/// Starting points per layer.
 const SEEDS: usize = 5;
-/// Episodes that are fetched where only those of a time are wanted: their times stand in their records.
+/// Episodes fetched when only those of a time are wanted, because their times are in their records.
 const FETCHED: usize = 256;
-/// Hops at most.
+/// Maximum number of hops.
 const DEEPEST: usize = 6;
-/// Questions under way at most; more are refused, so that nobody fills this room.
+/// Maximum number of open questions; more are refused, so that no one can overload this room.
 const MOST_OPEN: usize = 64;
 
-/// A question under way.
+/// A question in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Open {
     asker: Name,
@@ -39,20 +39,20 @@ pub struct Open {
     pub(super) gather: Gather<Layer>,
     limit: usize,
     depth: usize,
-    /// The times of which episodes are wanted.
+    /// The times of the wanted episodes.
     #[serde(default)]
     between: (Option<Timestamp>, Option<Timestamp>),
-    /// Which episodes are wanted beside that.
+    /// Other conditions on the wanted episodes.
     #[serde(default)]
     only: Option<EpisodeFilter>,
     seeds: Vec<(MemoryRef, f64)>,
-    /// The concept that was given, while nobody has said that there is one.
+    /// The given concept, until its existence is confirmed.
     #[serde(default)]
     unproven: Option<MessageId>,
-    /// Activation, while it spreads.
+    /// The activation while it spreads.
     #[serde(default)]
     wave: Option<Wave>,
-    /// What was reached, once activation has spread.
+    /// The result, once activation has spread.
     reached: Option<Vec<LayerActivation>>,
     answer: AssociatedRecalled,
 }
@@ -84,7 +84,7 @@ impl Open {
     }
 }
 
-/// Which episodes are asked for; times apart, which bound them by what was fetched.
+/// The conditions on episodes except times, which are applied to the fetched ones.
 fn only_of(asked: &RecallAssociated) -> Option<EpisodeFilter> {
     let only = EpisodeFilter {
         goal: asked.goal.clone(),
@@ -161,16 +161,16 @@ impl CrossLayerGraph {
         }
     }
 
-    /// Spreads from the seeds, a hop at a time.
+    /// Continues to spread from the seeds, one hop at a time.
     fn spread_on(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
         let wave = Wave::new(&open.seeds, open.depth);
         open.wave = Some(wave);
         self.next_hop(id, open, pulse);
     }
 
-    /// Hops that need no other room are done at once; for the next one with episodes the hippocampus is asked.
+    /// Hops that need no other room are done at once. For the next hop with episodes the hippocampus is asked.
     fn next_hop(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
-        // Who was silent once isn't waited for at each hop.
+        // After one timeout, later hops don't wait for that room.
         let is_silent = open.answer.missing.contains(&silence(Layer::Hippocampus));
         while let Some(wave) = open.wave.as_mut().filter(|wave| !wave.is_over()) {
             let episodes = wave.episodes();
@@ -186,7 +186,7 @@ impl CrossLayerGraph {
         self.fetch(id, open, pulse);
     }
 
-    /// Asks for what was reached.
+    /// Fetches what was reached.
     fn fetch(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
         let wave = open.wave.take().unwrap_or_default();
         let reached = wave.by_layer(|layer| open.fetched(layer));
@@ -229,7 +229,7 @@ impl CrossLayerGraph {
         }
     }
 
-    /// The open question that this answer belongs to, without the question that it answers.
+    /// The open question that this answer belongs to; the sub-question is closed.
     fn answered(&self, pulse: &Pulse<'_, Self>) -> Option<(MessageId, Open)> {
         let (id, open) = self.open.iter().find(|(_, open)| open.gather.answered(pulse).is_some())?;
         let mut open = open.as_ref().clone();
@@ -241,7 +241,7 @@ impl CrossLayerGraph {
         match (open.gather.is_whole(), &open.wave, open.reached.is_some()) {
             (false, ..) => pulse.keep(GraphEvent::Asked { id, open: Box::new(open) }),
             (true, None, false) => self.spread_on(id, open, pulse),
-            // The hippocampus didn't answer: the hop is done without.
+            // The hippocampus didn't answer: the hop is done without it.
             (true, Some(_), _) => self.end_hop(id, open, &[], pulse),
             (true, None, true) => self.end(Some(id), open, pulse),
         }
@@ -255,7 +255,7 @@ impl CrossLayerGraph {
         self.next_hop(id, open, pulse);
     }
 
-    /// What has waited too long goes on without what is missing.
+    /// After the deadline, continues without the missing answers.
     pub(super) fn give_up(&self, id: MessageId, mut open: Open, pulse: &mut Pulse<'_, Self>) {
         for layer in open.gather.give_up() {
             let missing = silence(layer);
@@ -291,7 +291,7 @@ impl Hears<AssociationsFollowed> for CrossLayerGraph {
             return;
         }
         let Some((id, mut open)) = self.answered(pulse) else { return };
-        // Seeds that a recall found exist: one that is missing was given.
+        // Seeds found by a recall exist, so a missing one was given by the asker.
         let is_given = |missing: &&String| open.seeds.iter().any(|(seed, _)| seed.id == **missing);
         if let Some(unknown) = found.missing.iter().find(is_given) {
             open.answer.problem = Some(format!("no memory has the id {unknown:?}; take an id that memory_recall gave"));

@@ -1,6 +1,6 @@
-//! Edges to episodes that the room doesn't know yet. Whoever tells of them goes by what it remembers of its turns, and a
-//! moment may have been let pass, or be forgotten since: an edge stands when the hippocampus has said that there is such
-//! an episode. A concept is told which of its sources there aren't.
+//! Edges to episodes that aren't confirmed yet. The room that reports an edge relies on its memory of a turn, but the
+//! moment may never have been stored, or may be forgotten since. An edge is added only when the hippocampus has
+//! confirmed the episode. Concepts are told which of their sources don't exist.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ use super::graph::{EdgeKind, ToldEdge};
 use super::region::{CrossLayerGraph, GraphEvent};
 use maxim_region::Pulse;
 
-/// Edges in one question, each with two episodes at most: as many as the hippocampus answers at once.
+/// Maximum number of edges per question, each with up to two episodes: as many as the hippocampus answers at once.
 const ASKED: usize = 256;
-/// Pause before the hippocampus is asked again that hasn't answered.
+/// Delay before an unanswered question is repeated.
 const AGAIN: SignedDuration = SignedDuration::from_secs(30);
-/// Questions that wait at once; what is told beyond that is left out.
+/// Maximum number of waiting questions; further edges are left out.
 const MOST: usize = 64;
 
 /// Edges that wait for an answer.
@@ -34,7 +34,7 @@ fn episodes_of(edge: &CrossEdge) -> impl Iterator<Item = &MemoryRef> {
 }
 
 impl CrossLayerGraph {
-    /// Takes in what was told: at once between records that are known to be there, else when that is known.
+    /// Adds reported edges: at once between confirmed records, else after confirmation.
     pub(super) fn take_told(&self, told: &[CrossEdge], pulse: &mut Pulse<'_, Self>) {
         let told = self.without_gone(told.to_vec(), &BTreeSet::new(), pulse);
         let is_known = |edge: &CrossEdge| episodes_of(edge).all(|end| self.graph().number(end).is_some());
@@ -60,7 +60,7 @@ impl CrossLayerGraph {
         pulse.keep(GraphEvent::Doubted { before, question, doubted });
     }
 
-    /// Asks again what wasn't answered: a question doesn't outlive a crash, and the hippocampus may have been away.
+    /// Repeats unanswered questions: a question doesn't survive a crash, and the hippocampus may have been down.
     pub(super) fn ask_again(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         for (question, doubted) in self.doubted.iter().filter(|(_, doubted)| doubted.due <= now) {
@@ -68,7 +68,7 @@ impl CrossLayerGraph {
         }
     }
 
-    /// Takes in the answer to a question about doubted edges; false where it is none.
+    /// Handles the answer to a question about doubted edges; false if it isn't one.
     pub(super) fn settle_doubts(&self, found: &AssociationsFollowed, pulse: &mut Pulse<'_, Self>) -> bool {
         let question = pulse.cause().and_then(|cause| cause.cause);
         let Some((question, doubted)) = question.and_then(|asked| self.doubted.get_key_value(&asked)) else {
@@ -81,7 +81,7 @@ impl CrossLayerGraph {
         true
     }
 
-    /// Those edges whose ends aren't gone; concepts are told what they don't rest on.
+    /// The edges whose ends still exist; concepts are told which sources they no longer have.
     fn without_gone(
         &self,
         told: Vec<CrossEdge>,

@@ -1,5 +1,5 @@
-//! Records that left their layers a short time ago. A room that taught with what it had read of one before may say so after
-//! it is gone: an edge to it would never be taken out again.
+//! Recently removed records. A room that used such a record may still report an edge to it afterwards; that edge
+//! would never be removed again.
 
 use std::collections::VecDeque;
 
@@ -7,17 +7,17 @@ use jiff::{SignedDuration, Timestamp};
 use maxim_bus::signals::concepts::MemoryRef;
 use serde::{Deserialize, Serialize};
 
-/// How late a room may say something of a record that is gone: longer than a promotion waits for a room (10 s), over
-/// several of its steps. An episode that is imported again under its old id is a source again after that.
+/// How late a room may report something about a removed record: longer than a promotion waits for a room (10 s), over
+/// several steps. After that, an episode imported again under its old id counts as a source again.
 const LATE: SignedDuration = SignedDuration::from_mins(5);
-/// Records that are held. A sleep that lets more go has promoted before it does.
+/// Maximum number of remembered records. A sleep that removes more has promoted before it does.
 const MOST: usize = 1024;
 
-/// A record that is gone, since when, and whether a person had it forgotten.
+/// A removed record, when it was removed, and whether a person had it forgotten.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct One(Timestamp, MemoryRef, bool);
 
-/// What is gone, the newest last.
+/// Removed records, the newest last.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Gone(VecDeque<One>);
@@ -32,12 +32,12 @@ impl Gone {
         }
     }
 
-    /// Whether a record is among them now.
+    /// Whether a record was removed recently.
     pub fn holds(&self, record: &MemoryRef, now: Timestamp) -> bool {
         self.of(record, now).next().is_some()
     }
 
-    /// Whether it is among them because a person had it forgotten.
+    /// Whether a person recently had it forgotten.
     pub fn holds_forgotten(&self, record: &MemoryRef, now: Timestamp) -> bool {
         self.of(record, now).any(|One(.., forgotten)| *forgotten)
     }

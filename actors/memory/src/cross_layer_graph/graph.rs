@@ -1,8 +1,8 @@
-//! Adjacency of all layers in memory, and activation that spreads in it.
+//! The edges of all layers in memory, and spreading activation over them.
 //!
-//! Spreading activation (Collins & Loftus 1975): child = parent · decay · weight, the maximum over paths, up to a number of
-//! hops, above a cut-off. It is the law of the hippocampus (`hippocampus/spreading.rs`) over all layers at once; edges
-//! stand in the order of their weight, so that a node's weak edges are not even looked at.
+//! Spreading activation (Collins & Loftus 1975): child = parent · decay · weight, the maximum over paths, up to a
+//! number of hops, above a cut-off. It is the law of the hippocampus (`hippocampus/spreading.rs`) over all layers at
+//! once. Edges are sorted by weight, so a node's weak edges are never examined.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::hippocampus::spreading::Spreading;
 
-/// Edges that go out of one record, at most; the weakest are left out.
+/// Maximum number of outgoing edges per record; the weakest are left out.
 pub const MOST_EDGES: usize = 512;
 
-/// What an edge says: between layers, or a layer's own word for it.
+/// The kind of an edge: between layers, or a layer's own word for it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum EdgeKind {
@@ -23,7 +23,7 @@ pub enum EdgeKind {
     Own(String),
 }
 
-/// An edge out of a node.
+/// An outgoing edge of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edge {
     #[serde(rename = "k")]
@@ -34,7 +34,7 @@ pub struct Edge {
     pub weight: f32,
 }
 
-/// A record of some layer and its edges; the form in which it is stored.
+/// A record of some layer and its edges, in the stored form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     pub layer: Layer,
@@ -43,27 +43,27 @@ pub struct Node {
     pub edges: Vec<Edge>,
 }
 
-/// An edge as it is told: between records that needn't be known yet.
+/// A reported edge, between records that may not be known yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToldEdge {
     pub kind: EdgeKind,
     pub from: MemoryRef,
     pub to: MemoryRef,
     pub weight: f32,
-    /// What passes back, 0 for nothing.
+    /// The weight in the opposite direction; 0 for none.
     pub back: f32,
 }
 
 type Activations = hashbrown::HashMap<u32, f32>;
 
-/// The mirror of all layers' edges and those between them. Nodes are numbered in the order of their first edge.
+/// A mirror of all layers' edges and those between them. Nodes are numbered in the order of their first edge.
 #[derive(Default)]
 pub struct Graph {
     nodes: Vec<Option<Node>>,
     numbers: [HashMap<Arc<str>, u32>; Layer::ALL.len()],
-    /// Who points at a node.
+    /// The nodes with an edge to each node.
     incoming: Vec<Vec<u32>>,
-    /// Targets and weights beside the nodes, for spreading: the strongest first.
+    /// Targets and weights of each node for spreading, the strongest first.
     passing: Vec<Vec<(u32, f32)>>,
     edges: usize,
 }
@@ -77,17 +77,17 @@ impl Graph {
         self.nodes.get(number as usize)?.as_ref()
     }
 
-    /// Nodes that stand, by number.
+    /// Existing nodes, by number.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().flatten()
     }
 
-    /// Nodes that stand, and their edges.
+    /// Numbers of existing nodes and of their edges.
     pub fn size(&self) -> (usize, usize) {
         (self.numbers.iter().map(HashMap::len).sum(), self.edges)
     }
 
-    /// Puts a node in, in the place of what was there; nothing takes it out.
+    /// Sets a node, replacing the old one; `None` removes it.
     pub fn set(&mut self, number: u32, node: Option<Node>) {
         self.grow(number);
         let at = number as usize;
@@ -111,7 +111,7 @@ impl Graph {
         }
     }
 
-    /// What a node passes on, and who points at whom.
+    /// Sets a node's edges and the reverse references.
     fn set_edges(&mut self, number: u32, edges: Vec<Edge>) {
         let at = number as usize;
         let before = std::mem::take(&mut self.passing[at]);
@@ -131,7 +131,7 @@ impl Graph {
         self.passing[at] = edges.iter().map(|edge| (edge.to, edge.weight)).collect();
     }
 
-    /// Activation of all that the seeds reach, seeds included; ascending by number.
+    /// Activation of everything the seeds reach, including the seeds; ascending by number.
     pub fn spread(&self, seeds: &[(u32, f64)], how: &Spreading) -> Vec<(u32, f64)> {
         let mut activation = Activations::default();
         let mut frontier: Vec<u32> = Vec::new();
@@ -144,7 +144,8 @@ impl Graph {
         for _ in 0..how.hops {
             frontier.sort_unstable();
             frontier.dedup();
-            // What a node had when the hop began; within the hop it may rise, but only for the next.
+            // A node's activation at the start of the hop. It may rise within the hop, but only the next hop uses
+            // that.
             let parents: Vec<(u32, f32)> = frontier.iter().map(|node| (*node, activation[node])).collect();
             frontier.clear();
             for (node, parent) in parents {
@@ -153,7 +154,7 @@ impl Graph {
                 for (neighbour, weight) in passing {
                     let child = share * weight;
                     if child < cut_off {
-                        break; // edges stand in the order of their weight
+                        break; // edges are sorted by weight
                     }
                     if raise(&mut activation, *neighbour, child) {
                         frontier.push(*neighbour);
@@ -171,7 +172,7 @@ impl Graph {
 }
 
 impl Graph {
-    /// Ids of the concepts that an edge, of either direction, joins with a record.
+    /// Ids of concepts linked with a record by an edge in either direction.
     pub fn concepts_of(&self, record: &MemoryRef) -> BTreeSet<Arc<str>> {
         let Some((number, node)) = self.number(record).and_then(|number| Some((number, self.node(number)?))) else {
             return BTreeSet::new();
@@ -182,7 +183,7 @@ impl Graph {
     }
 }
 
-/// True if the node rose.
+/// True if the node's activation rose.
 fn raise(activation: &mut Activations, node: u32, to: f32) -> bool {
     let known = activation.entry(node).or_insert(f32::NEG_INFINITY);
     let rises = to > *known;
@@ -192,12 +193,12 @@ fn raise(activation: &mut Activations, node: u32, to: f32) -> bool {
     rises
 }
 
-/// Changes to a graph that are being thought out: the graph itself stays as it is.
+/// Planned changes to a graph; the graph itself stays unchanged.
 pub struct Draft<'a> {
     graph: &'a Graph,
     /// Number of the next new node.
     pub next: u32,
-    /// Nodes as they will be; nothing for those that go.
+    /// Nodes after the change; `None` for removed ones.
     pub changed: BTreeMap<u32, Option<Node>>,
     fresh: BTreeMap<MemoryRef, u32>,
 }
@@ -231,7 +232,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Takes an edge in; of one that is known the stronger weight stays.
+    /// Adds an edge; of a known edge, the stronger weight stays.
     pub fn link(&mut self, told: &ToldEdge) {
         if told.from == told.to {
             return;
@@ -257,7 +258,7 @@ impl<'a> Draft<'a> {
         self.changed.insert(from, Some(node));
     }
 
-    /// Takes an edge out, both ways.
+    /// Removes an edge in both directions.
     pub fn weaken(&mut self, a: &MemoryRef, b: &MemoryRef, kind: &EdgeKind) {
         let (Some(a), Some(b)) = (self.number(a), self.number(b)) else { return };
         for (from, to) in [(a, b), (b, a)] {
@@ -269,7 +270,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Takes a record out with every edge to and from it.
+    /// Removes a record with all edges to and from it.
     pub fn unlink(&mut self, record: &MemoryRef) {
         let Some(number) = self.number(record) else { return };
         let fresh = self.changed.keys().copied().collect::<Vec<u32>>();

@@ -1,4 +1,4 @@
-//! How the records of all layers hang together.
+//! How the records of all layers are linked.
 
 mod association;
 mod doubted;

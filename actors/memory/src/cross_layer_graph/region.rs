@@ -1,10 +1,11 @@
-//! The cross-layer graph as a room: mirrors each layer's edges, holds those between layers, and spreads activation
+//! The cross-layer graph as a room: mirrors each layer's edges, stores those between layers, and spreads activation
 //! through both.
 //!
 //! Biology: the association fibres between the regions of memory.
-//! Law: spreading activation, decay 0.5 a hop (`graph.rs`). A record that is gone takes its edges with it, everywhere, in
-//! one commit; what another room says of it afterwards, because it hadn't heard yet, makes no edge.
-//! Remembers: each record that has edges, with them; for some minutes what is gone. Forgets: with the records.
+//! Law: spreading activation, decay 0.5 per hop (`graph.rs`). A removed record takes all its edges with it, in one
+//! commit. A room that hasn't heard of the removal yet can't create new edges to it.
+//! Remembers: each record with edges, and the edges; for some minutes, removed records. Forgets: together with the
+//! records.
 //! Down: new edges wait in its inbox; nothing is associated meanwhile.
 
 use std::collections::BTreeMap;
@@ -31,10 +32,10 @@ use crate::hippocampus::spreading::Spreading;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, RecordView, Region};
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct GraphSettings {
-    /// How long another room is waited for. Default 1 s.
+    /// How long it waits for another room. Default 1 s.
     pub deadline: SignedDuration,
     /// How activation spreads, the same as in the hippocampus.
     pub spreading: Spreading,
@@ -53,7 +54,7 @@ pub struct CrossLayerGraph {
     pub(super) open: BTreeMap<MessageId, Box<Open>>,
     #[serde(default)]
     pub(super) gone: Gone,
-    /// Edges that stand when the hippocampus has said that their episodes are there, by the question to it.
+    /// Edges that wait until the hippocampus confirms their episodes, by the question.
     #[serde(default)]
     pub(super) doubted: BTreeMap<MessageId, Doubted>,
     #[serde(skip)]
@@ -62,7 +63,7 @@ pub struct CrossLayerGraph {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum GraphEvent {
-    /// Nodes as they are now; nothing for those that are gone.
+    /// Nodes after the change; `None` for removed ones.
     Changed {
         nodes: Vec<(u32, Option<Node>)>,
         next: u32,
@@ -74,7 +75,7 @@ pub enum GraphEvent {
     Answered {
         id: MessageId,
     },
-    /// Edges wait for an answer; in the place of a question that wasn't answered.
+    /// Edges wait for an answer. The question replaces `before`, which was not answered.
     Doubted {
         before: Option<MessageId>,
         question: MessageId,
@@ -83,7 +84,7 @@ pub enum GraphEvent {
     Settled {
         question: MessageId,
     },
-    /// Records left their layers.
+    /// Records were removed from their layers.
     LetGo {
         records: Vec<MemoryRef>,
         at: Timestamp,
@@ -206,7 +207,7 @@ impl CrossLayerGraph {
         pulse.keep(GraphEvent::Changed { nodes: draft.changed.into_iter().collect(), next });
     }
 
-    /// What a hop over the edges that are held here reaches, its beginnings included.
+    /// The result of one hop over the edges stored here, including the starting points.
     pub(super) fn hop(&self, from: &[(MemoryRef, f64)], spreading: &Spreading) -> Vec<(MemoryRef, f64)> {
         let known: Vec<(u32, f64)> =
             from.iter().filter_map(|(record, activation)| Some((self.graph.number(record)?, *activation))).collect();
@@ -260,7 +261,7 @@ impl Hears<RecordsRemoved> for CrossLayerGraph {
 }
 
 impl CrossLayerGraph {
-    /// Records go with all their edges, and concepts are told what they don't rest on any more.
+    /// Removes records with all their edges, and tells concepts which sources they no longer have.
     fn let_go(&self, records: &[MemoryRef], forgotten: bool, pulse: &mut Pulse<'_, Self>) {
         self.change(|draft| records.iter().for_each(|record| draft.unlink(record)), pulse);
         pulse.keep(GraphEvent::LetGo { records: records.to_vec(), at: pulse.now(), forgotten });

@@ -1,5 +1,5 @@
-//! Edges in an export and back: a record with all that goes out of it is one line. Ends are named by layer and id, so that
-//! numbers may differ from place to place.
+//! Export and import of edges: one line holds a record with all its outgoing edges. Ends are named by layer and id,
+//! because node numbers differ between brains.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ impl Remembers for CrossLayerGraph {
         vec!["edges"]
     }
 
-    /// By layer and id. Only a page is held at once, however large the graph.
+    /// By layer and id. Only one page is held in memory, however large the graph is.
     fn recall(&self, _part: &str, after: Option<&str>, limit: usize, _records: &RecordView<'_>) -> Vec<(String, Json)> {
         let after = after.and_then(|after| after.split_once('/'));
         let mut page: BTreeMap<(&str, &str), &Node> = BTreeMap::new();
@@ -51,7 +51,8 @@ impl Remembers for CrossLayerGraph {
         page.into_iter().filter_map(line).collect()
     }
 
-    /// Ends are called as they are here. What leads to a record that isn't, or whose id is another's, is left out and said.
+    /// Ends are translated to their ids here. Edges to a record that isn't here, or whose id belongs to another
+    /// record, are left out and reported.
     fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let (mut told, mut took) = (Vec::new(), Vec::new());
         for entry in entries {
@@ -62,17 +63,17 @@ impl Remembers for CrossLayerGraph {
     }
 }
 
-/// Whether a record has the same name in every brain.
+/// Whether a record has the same id in every brain.
 fn is_everywhere(record: &MemoryRef) -> bool {
     match record.layer {
-        // A kind of event is its own name.
+        // The id of a kind of event is its name.
         Layer::Nac => true,
         Layer::AngularGyrus => is_innate(&record.id),
         Layer::Hippocampus | Layer::Atl => false,
     }
 }
 
-/// What a record of a file is called here; nothing where that isn't known yet, and nothing within where it isn't here.
+/// A record's id here. `None`: not known yet. `Some(None)`: it isn't here.
 fn here(record: &MemoryRef, names: &Names) -> Option<Option<MemoryRef>> {
     if is_everywhere(record) {
         return Some(Some(record.clone()));
@@ -124,7 +125,7 @@ impl CrossLayerGraph {
 }
 
 impl CrossLayerGraph {
-    /// The edges out of a node, the strongest first and of equals by name.
+    /// The outgoing edges of a node, the strongest first, ties by name.
     fn named(&self, node: &Node) -> Vec<NamedEdge> {
         let mut edges: Vec<NamedEdge> = node
             .edges

@@ -1,5 +1,5 @@
-//! Activation on its way over all layers, a hop at a time: the edges of this room and the associations of the hippocampus
-//! alternate in no order, each hop takes both.
+//! Activation over all layers, one hop at a time. Each hop uses both the edges of this room and the associations of
+//! the hippocampus.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::hippocampus::spreading::Spreading;
 
-/// Activation is held in fewer digits inside the graph: a smaller difference is none.
+/// The graph stores activation with fewer digits: a smaller difference counts as none.
 const SAME: f64 = 1e-6;
 /// Episodes whose associations are followed in a hop, the strongest.
 const MOST: usize = 256;
 
-/// Where activation is, and where it goes on from.
+/// The present activation, and where it continues from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wave {
     reached: Vec<(MemoryRef, f64)>,
@@ -41,14 +41,14 @@ impl Wave {
         self.hops == 0 || self.front.is_empty()
     }
 
-    /// Episodes whose associations are to be followed in the next hop.
+    /// Episodes whose associations the next hop needs.
     pub fn episodes(&self) -> Vec<String> {
         let mut episodes: Vec<_> = self.front.iter().filter(|(record, _)| record.layer == Layer::Hippocampus).collect();
         episodes.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         episodes.into_iter().take(MOST).map(|(record, _)| record.id.clone()).collect()
     }
 
-    /// One hop: what the graph reaches, and what the episodes are associated with, in the order of [`Wave::episodes`].
+    /// One hop: what the graph reaches, and the associations of the episodes, in the order of [`Wave::episodes`].
     pub fn hop(&mut self, by_graph: Vec<(MemoryRef, f64)>, associated: &[Vec<(String, f64)>], spreading: &Spreading) {
         let held = self.front.iter().filter(|(record, _)| record.layer == Layer::Hippocampus);
         let of: BTreeMap<&str, f64> = held.map(|(record, a)| (record.id.as_str(), *a)).collect();
@@ -79,7 +79,7 @@ impl Wave {
         self.hops -= 1;
     }
 
-    /// What was reached, by layer, the strongest first and at most `limit` of it; the seeds left out.
+    /// The result by layer, the strongest first, at most `limit` each; without the seeds.
     pub fn by_layer(&self, limit: impl Fn(Layer) -> usize) -> Vec<LayerActivation> {
         let mut reached = self.reached[self.seeds..].to_vec();
         reached.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -1,4 +1,4 @@
-//! Asks the encoder outside of the program: for the vectors of what is remembered, in the background, and of questions.
+//! Requests vectors from the external encoder: for memories in the background, and for questions.
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::clock::Reckoned;
@@ -15,13 +15,13 @@ use maxim_language::packed::PackedVector;
 use maxim_language::{EncoderId, FLOOR};
 use maxim_region::{Hears, Pulse, Waiting};
 
-/// How long vectors of memories are waited for; longer than the text encoder takes before it gives up.
+/// How long it waits for vectors of memories; longer than the text encoder takes to give up.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(90);
-/// How long a question waits: less than who asked does.
+/// How long a question waits; less than the asker waits.
 const QUESTION: SignedDuration = SignedDuration::from_millis(800);
-/// Characters of a text that are sent; encoders read no more of it.
+/// Characters of a text that are sent; encoders read no more.
 const TEXT_MAX: usize = 8_000;
-/// Sent to learn whether an encoder that failed is well again.
+/// Sent to test whether a failed encoder works again.
 const PROBE: &str = "are you there?";
 
 fn clip(text: &str) -> String {
@@ -29,7 +29,7 @@ fn clip(text: &str) -> String {
 }
 
 impl EntorhinalCortex {
-    /// The next step of what the outer encoder is asked.
+    /// The next request to the external encoder.
     pub(super) fn tick_outer(&self, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let name = pulse.settings().outer.clone();
@@ -55,7 +55,7 @@ impl EntorhinalCortex {
         }
     }
 
-    /// What another encoder made goes.
+    /// Vectors of another encoder are removed.
     fn begin_outer(&self, name: Option<String>, pulse: &mut Pulse<'_, Self>) {
         self.outer.blocks().for_each(|block| pulse.remove(block_key(block)));
         pulse.keep(EntorhinalEvent::Outer(OuterEvent::Begun { name }));
@@ -90,7 +90,7 @@ impl EntorhinalCortex {
         self.outer.encoder().map(|encoder| encoder.as_str().to_owned())
     }
 
-    /// Vectors of one block, into its record.
+    /// Stores vectors of one block in its record.
     fn keep_vectors(
         &self,
         encoder: Option<EncoderId>,
@@ -118,7 +118,7 @@ impl EntorhinalCortex {
         }
     }
 
-    /// Takes forgotten places out of their blocks.
+    /// Removes forgotten places from their blocks.
     pub(super) fn forget_outer(&self, places: &[u32], pulse: &mut Pulse<'_, Self>) {
         let Some(encoder) = self.outer.encoder().cloned() else { return };
         let mut places: Vec<u32> = places.iter().copied().filter(|place| self.outer.has_vector(*place)).collect();
@@ -129,7 +129,7 @@ impl EntorhinalCortex {
         }
     }
 
-    /// What came for memories. An encoder that turns out to be another one begins anew.
+    /// The answer for memories. If it comes from another encoder, everything starts again.
     fn take_vectors(&self, out: &Out, encoded: &TextsEncoded, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let fail = |why: &str, pulse: &mut Pulse<'_, Self>| {
@@ -154,13 +154,13 @@ impl EntorhinalCortex {
             Err(error) => return fail(&error, pulse),
         };
         let came = out.places.iter().copied().zip(vectors).chain(out.blank.iter().map(|place| (*place, None)));
-        // What was forgotten meanwhile stays so.
+        // Places forgotten meanwhile stay empty.
         let came = came.map(|(place, vector)| (place, vector.filter(|_| self.situation(place, pulse).is_some())));
         let came = came.collect();
         self.keep_vectors(Some(encoder), came, out.upto, pulse);
     }
 
-    /// Waits for the vector of a question's text; false where that is no use.
+    /// Waits for the vector of a question's text; false if that is useless.
     pub(super) fn wonder(&self, text: &str, asked: Asked, pulse: &mut Pulse<'_, Self>) -> bool {
         let is_useful = !text.trim().is_empty() && self.outer.may_ask(self.places, pulse.now());
         let is_useful = is_useful && !self.outer.is_other(pulse.settings().outer.as_deref());
@@ -172,7 +172,7 @@ impl EntorhinalCortex {
         true
     }
 
-    /// Answers a question that waited: by the outer encoder's vector, or without.
+    /// Answers a waiting question: by the external encoder's vector, or without it.
     fn answer(
         &self,
         call: maxim_bus::MessageId,
@@ -202,7 +202,7 @@ impl EntorhinalCortex {
         Some(MeantFound { near: Some(near.collect()), floor: beyond_chance(floor) })
     }
 
-    /// What is like the cue: by the outer encoder where the text's vector is given, else by the embedded one.
+    /// Records similar to the cue: by the external encoder if the text's vector is given, else by the embedded one.
     pub(super) fn similar(
         &self,
         query: &FindSimilar,
@@ -249,7 +249,7 @@ impl Hears<FindMeant> for EntorhinalCortex {
 }
 
 impl Hears<EnergyChanged> for EntorhinalCortex {
-    /// Vectors are paid for where a server makes them: with too little left, the embedded table answers alone.
+    /// An external server's vectors cost money: with too little left, only the embedded table answers.
     fn hear(&self, changed: &EnergyChanged, pulse: &mut Pulse<'_, Self>) {
         let scarcest = changed.is_low().then(|| changed.scarcest.clone());
         if pulse.settings().outer.is_some() && scarcest.as_deref() != self.outer.rests() {
@@ -267,7 +267,7 @@ impl Hears<TextsEncoded> for EntorhinalCortex {
         let is_known = self.outer.encoder().is_some_and(|known| known.as_str() == encoded.encoder);
         let vector = read(encoded, 1).ok().and_then(|mut vectors| vectors.pop().flatten()).filter(|_| is_known);
         if let Some(error) = &encoded.error {
-            // No further question waits until it is well again.
+            // Further questions don't wait until it works again.
             pulse.keep(EntorhinalEvent::Outer(self.outer.failed(error, pulse.now())));
         }
         self.answer(encoded.call, question, vector, pulse);

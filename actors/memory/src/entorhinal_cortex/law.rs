@@ -1,7 +1,7 @@
-//! How alike two situations are.
+//! Similarity of two situations.
 //!
-//! Meaning and structure are the content. Time and context count only as far as the content is alike: two things that
-//! happen at the same hour are not alike for that.
+//! Meaning and structure are the content. Time and context count only as far as the content is similar: two events at
+//! the same hour aren't similar just because of the hour.
 
 use maxim_bus::signals::similarity::LikenessParts;
 use maxim_config::{SHARE, section};
@@ -21,19 +21,20 @@ section! {
     }
 }
 
-/// Likeness of random times: half of the circle away on average, so that much counts as nothing.
+/// Mean similarity of random times: half of the circle apart on average. This much counts as zero.
 const TIME_FLOOR: f64 = 0.5;
-/// Cosine from which two packed vectors count as equal: int8 steps lose up to this much.
+/// Cosine from which two packed vectors count as equal, because int8 steps lose up to this much.
 const SAME_DIRECTION: f32 = 0.998;
-/// What a different outcome takes off the likeness of two uses of one tool.
+/// How much a different outcome reduces the similarity of two uses of one tool.
 const OTHER_OUTCOME: f64 = 0.3;
 /// Share of the people in the structural part.
 const PEOPLE: f64 = 0.2;
-/// Share of the mode in the context part, where both have a goal.
+/// Share of the mode in the context part, if both have a goal.
 const MODE: f64 = 0.25;
 
-/// The whole, in [0, 1], over the parts that the cue has: c · (Σ content weights + Σ wᵢ·sᵢ of time and context) / Σ w, c
-/// the weighted mean of the content parts. With all parts equal it is 1; without content it is the mean of the rest.
+/// The total, in [0, 1], over the parts that the cue has: c · (Σ content weights + Σ wᵢ·sᵢ of time and context) / Σ
+/// w, where c is the weighted mean of the content parts. With all parts equal it is 1; without content it is the mean
+/// of the rest.
 pub fn likeness(parts: &LikenessParts, weights: &LikenessWeights) -> f64 {
     let mean = |pairs: [(Option<f64>, f64); 2]| {
         let (mut sum, mut total) = (0.0, 0.0);
@@ -53,12 +54,12 @@ pub fn likeness(parts: &LikenessParts, weights: &LikenessWeights) -> f64 {
     content / content_weight * (content_weight + rest) / (content_weight + rest_weight)
 }
 
-/// Likeness of meanings from the cosine of their vectors.
+/// Similarity of meanings, from the cosine of their vectors.
 pub fn semantic(cosine: f32, floor: f32) -> f64 {
     if cosine >= SAME_DIRECTION { 1.0 } else { f64::from(maxim_language::calibrated(cosine, floor)) }
 }
 
-/// |A ∩ B| / |A ∪ B| of sorted lists; nothing where the cue has none.
+/// |A ∩ B| / |A ∪ B| of sorted lists; none if the cue has none.
 pub fn overlap(cue: &[u32], other: &[u32]) -> Option<f64> {
     if cue.is_empty() {
         return None;
@@ -67,8 +68,8 @@ pub fn overlap(cue: &[u32], other: &[u32]) -> Option<f64> {
     Some(shared as f64 / (cue.len() + other.len() - shared) as f64)
 }
 
-/// Tool with its outcome, objects, and people beside them. People alone are no structure: what two turns of one speaker
-/// are about needn't be alike.
+/// Tool with its outcome, and objects, with people added. People alone are no structure: two turns of one speaker may
+/// be about different things.
 pub fn structural(
     same_tool: Option<bool>,
     same_outcome: Option<bool>,
@@ -88,7 +89,7 @@ pub fn structural(
     Some(people.map_or(content, |people| content * (1.0 - PEOPLE + PEOPLE * people)))
 }
 
-/// Goal and mode; the mode alone where the cue has no goal.
+/// Goal and mode; only the mode if the cue has no goal.
 pub fn context(goal: Option<f64>, same_mode: Option<bool>) -> Option<f64> {
     let mode = same_mode.map(f64::from);
     match (goal, mode) {
@@ -97,7 +98,7 @@ pub fn context(goal: Option<f64>, same_mode: Option<bool>) -> Option<f64> {
     }
 }
 
-/// Likeness of two times of which the circular one is given.
+/// Similarity of two times, from their circular similarity.
 pub fn temporal(circular: f64) -> f64 {
     ((circular - TIME_FLOOR) / (1.0 - TIME_FLOOR)).clamp(0.0, 1.0)
 }

@@ -1,4 +1,4 @@
-//! What is this like: situations compared by meaning, structure, time and context.
+//! Similarity: situations compared by meaning, structure, time and context.
 
 mod asking;
 pub mod law;

@@ -1,4 +1,4 @@
-//! What is kept of a situation.
+//! The stored form of a situation.
 
 use jiff::Timestamp;
 use maxim_bus::signals::recall::Via;
@@ -10,17 +10,17 @@ use maxim_language::packed::PackedVector;
 use maxim_language::signature::{Signature, signature};
 use maxim_language::{Encoder, EncoderId};
 
-/// Characters of a text that an answer carries.
+/// Characters of a text in an answer.
 const CLIP: usize = 600;
 
-/// A situation with what the encoder made of its text.
+/// A situation with the encoder's vector of its text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub situation: Situation,
     /// Which encoder made the vector.
     pub encoder: EncoderId,
     pub vector: PackedVector,
-    /// Kept, since a million of them take seconds to make.
+    /// Stored, because computing a million of them takes seconds.
     pub signature: Signature,
 }
 
@@ -35,27 +35,27 @@ impl Item {
         Self { situation, encoder, vector, signature }
     }
 
-    /// The situation's record: an item of the same shape whose vector stands elsewhere. Packed, since a JSON list of steps
-    /// would be five times as long.
+    /// The situation's record: an item of the same shape whose vector is stored elsewhere. Packed, because a JSON
+    /// list of steps would be five times as long.
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Times, texts and numbers: nothing that the format refuses.
+        // Times, texts and numbers, which the format never refuses.
         postcard::to_stdvec(&(&self.situation, "", PackedVector::default(), Signature::default())).unwrap_or_default()
     }
 
-    /// A record; stores of before have the vector in it.
+    /// Reads a record; in older stores it contains the vector.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes)
             .inspect_err(|error| tracing::error!(%error, "a situation has another shape; it is left out"))
             .ok()
     }
 
-    /// The record of its vector, until a segment holds it.
+    /// The record of its vector, until a segment contains it.
     pub fn vector_bytes(&self) -> Vec<u8> {
         let signature = self.signature.iter().flat_map(|word| word.to_le_bytes());
         signature.chain(self.vector.to_record(&self.encoder)).collect()
     }
 
-    /// Takes the vector out of such a record, if that is this encoder's.
+    /// Reads the vector from such a record, if this encoder made it.
     pub fn take_vector(&mut self, record: &[u8], encoder: &EncoderId) -> Option<()> {
         let (words, vector) = record.split_first_chunk::<32>()?;
         let vector = PackedVector::from_record(vector, encoder)?;
@@ -66,13 +66,13 @@ impl Item {
         Some(())
     }
 
-    /// The vector stands in the record itself, as in stores of before.
+    /// The record itself contains the vector, as in older stores.
     pub fn holds_vector(&self) -> bool {
         !self.vector.steps.is_empty()
     }
 }
 
-/// A situation as it is told to who asked.
+/// A situation in an answer.
 pub fn answer(situation: Situation, score: f64, parts: LikenessParts) -> Similar {
     let Situation { layer, id, at, text, goal, tool, success, .. } = situation;
     Similar {
@@ -89,7 +89,7 @@ pub fn answer(situation: Situation, score: f64, parts: LikenessParts) -> Similar
     }
 }
 
-/// What is asked for: the parts of a situation that are known.
+/// A query: the known parts of a situation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cue {
     pub text: Option<PackedVector>,
@@ -105,14 +105,14 @@ pub struct Cue {
 }
 
 impl Cue {
-    /// All of a situation but its text.
+    /// All parts of a situation except its text.
     pub fn of(situation: Situation) -> Self {
         let Situation { goal, mode, tool, success, objects, people, at, .. } = situation;
         let text = None;
         Self { text, goal, mode, tool, success, objects, people, at: Some(at), layer: None }
     }
 
-    /// Nothing is said that could be compared.
+    /// It has nothing that could be compared.
     pub fn is_empty(&self) -> bool {
         self.text.is_none()
             && self.goal.is_none()

@@ -1,8 +1,8 @@
-//! The encoder outside of the program: which of its vectors are here, and what is asked of it.
+//! The external encoder: which of its vectors are here, and what is requested.
 //!
-//! Its vectors stand beside those of the embedded table, which are always whole, and take their place in answers only when
-//! they are whole too: so a change of encoder, or its loss, costs no answer. Places are encoded in order, a block at a time;
-//! a cursor says how far, and a set which of those behind it changed since.
+//! Its vectors are stored beside those of the embedded table, which are always complete. They are used for answers
+//! only when they are complete too, so changing or losing an encoder costs no answer. Places are encoded in order,
+//! one block at a time. A cursor marks the progress, and a set holds earlier places that changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,27 +19,27 @@ use maxim_language::EncoderId;
 use maxim_language::packed::PackedVector;
 use maxim_region::{Questions, RecordView, Waiting};
 
-/// Places whose vectors are one record and one request.
+/// Places per record and per request.
 pub const BLOCK: u32 = 32;
-/// Pause after a failure; each further one is twice as long.
+/// Delay after a failure; it doubles with each further one.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(60);
-/// Records that may wait for their vectors while answers are given by the others: a twentieth, and at least so many.
+/// Records that may still lack vectors while answers use the others: a twentieth of all, and at least this many.
 const FEW: usize = 64;
 const SHARE: usize = 20;
-/// Records of blocks that are read at a time when the room wakes have this many digits of their number in common.
+/// Block records are read in pages when the room wakes; the numbers in a page share this many leading digits.
 const PAGE_DIGITS: usize = 4;
 
-/// A request under way.
+/// A request in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Out {
     pub call: MessageId,
     pub due: Timestamp,
-    /// Places of one block whose texts were sent; none of a mere probe.
+    /// Places of one block whose texts were sent; none for a mere probe.
     pub places: Vec<u32>,
     /// Places of the block without words.
     pub blank: Vec<u32>,
-    /// The cursor behind them.
+    /// The cursor after them.
     pub upto: u32,
 }
 
@@ -52,12 +52,12 @@ pub enum Asked {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum OuterEvent {
-    /// Another encoder, or none: nothing of it is here yet.
+    /// Another encoder, or none: none of its vectors are here yet.
     Begun {
         name: Option<String>,
     },
     Sent(Out),
-    /// What was sent came back, or needn't be sent; nothing for places without a vector.
+    /// Vectors arrived, or weren't needed; none for places without a vector.
     Came {
         encoder: Option<EncoderId>,
         vectors: Vec<(u32, Option<PackedVector>)>,
@@ -67,11 +67,11 @@ pub enum OuterEvent {
         problem: String,
         retry_at: Timestamp,
     },
-    /// What is scarcest of energy, while it is too little to pay for vectors.
+    /// The scarcest resource, while it is too low to pay for vectors.
     Rests {
         scarcest: Option<String>,
     },
-    /// Texts of these places are others than were encoded.
+    /// The texts of these places have changed since they were encoded.
     Changed {
         places: Vec<u32>,
     },
@@ -86,11 +86,11 @@ pub enum OuterEvent {
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct Outer {
-    /// What the configuration calls it.
+    /// Its name in the configuration.
     name: Option<String>,
-    /// Known from its first answer on.
+    /// Known after its first answer.
     encoder: Option<EncoderId>,
-    /// Places below are encoded, but for those of `again`.
+    /// Places below this are encoded, except those in `again`.
     upto: u32,
     again: BTreeSet<u32>,
     /// All places were encoded at some time.
@@ -119,7 +119,7 @@ pub fn block_key(block: u32) -> Vec<u8> {
     format!("{BLOCKS}{block:06x}").into_bytes()
 }
 
-/// A block with some vectors put or removed; one of another encoder begins anew. Nothing if none is left.
+/// A block with some vectors added or removed. If another encoder made it, it starts again. None if it is empty.
 pub fn changed_block(
     before: Option<&[u8]>,
     encoder: &EncoderId,
@@ -135,7 +135,7 @@ pub fn changed_block(
             None => block.vectors.remove(place),
         };
     }
-    // Numbers and a text: nothing that the format refuses.
+    // Numbers and a text, which the format never refuses.
     (!block.vectors.is_empty()).then(|| postcard::to_stdvec(&block).unwrap_or_default())
 }
 
@@ -230,7 +230,7 @@ impl Outer {
         self.encoder.as_ref()
     }
 
-    /// Blocks on disk, at most.
+    /// Possible block numbers on disk.
     pub fn blocks(&self) -> std::ops::Range<u32> {
         0..self.upto.div_ceil(BLOCK)
     }
@@ -249,18 +249,18 @@ impl Outer {
         places.saturating_sub(self.upto) as usize + self.again.len() + out
     }
 
-    /// The vectors by which answers are given; nothing while they are not whole.
+    /// The vectors used for answers; none while they are incomplete.
     pub fn whole(&self, places: u32) -> Option<&Sight> {
         let few = FEW.max(places as usize / SHARE);
         self.sight.as_ref().filter(|_| self.is_whole && self.waiting(places) <= few)
     }
 
-    /// Whether a question's text is sent: not while the encoder fails, or there is too little energy left to pay it.
+    /// Whether a question's text is sent: not while the encoder fails or energy is too low to pay for it.
     pub fn may_ask(&self, places: u32, now: Timestamp) -> bool {
         self.rests.is_none() && self.whole(places).is_some() && self.retry_at.is_none_or(|at| at <= now)
     }
 
-    /// Places of the next block that lack a vector, and the cursor behind them.
+    /// Places of the next block without a vector, and the cursor after them.
     pub fn next_batch(&self, places: u32) -> Option<(Vec<u32>, u32)> {
         if self.upto < places {
             let end = ((self.upto / BLOCK + 1) * BLOCK).min(places);
@@ -270,7 +270,7 @@ impl Outer {
         Some((self.again.range(first..(first / BLOCK + 1) * BLOCK).copied().collect(), self.upto))
     }
 
-    /// When something is to be done about it.
+    /// When the next request is due.
     pub fn due(&self, places: u32) -> Option<Timestamp> {
         let questions = self.questions.due();
         let work = match &self.out {
@@ -284,7 +284,7 @@ impl Outer {
         questions.into_iter().chain(work).min()
     }
 
-    /// What is scarcest, while the encoder isn't asked because of it.
+    /// The scarcest resource, while the encoder isn't asked because of it.
     pub fn rests(&self) -> Option<&str> {
         self.rests.as_deref()
     }
@@ -307,7 +307,7 @@ impl Outer {
         OuterEvent::Failed { problem: problem.into(), retry_at: now.later(pause.min(LONGEST_PAUSE)) }
     }
 
-    /// For status: nothing where none is configured.
+    /// For status: null if no encoder is configured.
     pub fn report(&self, places: u32, of: usize) -> Json {
         let Some(name) = &self.name else { return Json::Null };
         let waiting = self.waiting(places).min(of);
@@ -329,7 +329,7 @@ impl Outer {
     }
 }
 
-/// The vectors of an answer, if they are as many as were asked for and of one length.
+/// The vectors of an answer, if their number is right and they all have one length.
 pub fn read(encoded: &TextsEncoded, asked: usize) -> Result<Vec<Option<PackedVector>>, String> {
     let mut dims = encoded.vectors.iter().flatten().map(|vector| vector.steps.len());
     let first = dims.next();

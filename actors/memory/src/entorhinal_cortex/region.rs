@@ -1,11 +1,11 @@
-//! The entorhinal cortex as a room: knows which situations are like one another.
+//! The entorhinal cortex as a room: knows which situations are similar.
 //!
 //! Biology: the entorhinal cortex, where patterns are separated on the way into memory and completed on the way out.
-//! Law: `law.rs` weighs the parts of a likeness, `language::nearest` finds the near among many.
-//! Remembers: every situation that a layer of memory told of, as a record; its vector with that vector's encoder in a
-//! segment of many, and until that is written in a record of its own.
+//! Law: `law.rs` weighs the parts of similarity, `language::nearest` finds the nearest among many.
+//! Remembers: every situation reported by a layer of memory, as a record. Its vector is in a segment with many
+//! others, with the encoder's name; until that segment is written, it is in a record of its own.
 //! Forgets: what its layer forgot.
-//! Down: what is stored waits in its inbox; likeness is a missing section.
+//! Down: reports wait in its inbox; similarity is a missing section.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,30 +30,30 @@ use maxim_language::packed::PackedVector;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, RecordView, Region};
 
-/// Answers where the question says nothing about their number.
+/// Default number of answers.
 pub(super) const USUAL_LIMIT: usize = 5;
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct EntorhinalSettings {
-    /// Makes vectors of texts. When it is another than before, all are made anew while answers go on.
+    /// Makes vectors of texts. When it changes, all vectors are recomputed while answers continue.
     pub encoder: Arc<dyn Encoder>,
-    /// What the encoder outside of the program is called, if there is one.
+    /// The name of the external encoder, if there is one.
     pub outer: Option<String>,
     /// Local time zone of the body.
     pub zone: TimeZone,
-    /// How much each part counts in likeness.
+    /// Weights of the parts of similarity.
     pub weights: LikenessWeights,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct EntorhinalCortex {
-    /// Places given out.
+    /// Number of places assigned.
     pub(super) places: u32,
-    /// Segments of places on disk.
+    /// Number of segments on disk.
     pub(super) sealed: u32,
-    /// From this place on, records of situations may hold the vectors that their segments hold too: stores of before had
-    /// both. None where no record does.
+    /// From this place on, records may contain vectors that their segments contain too, because older stores had
+    /// both. None when no record does.
     #[serde(default = "the_first")]
     pub(super) twofold: Option<u32>,
     #[serde(default)]
@@ -66,7 +66,7 @@ pub struct EntorhinalCortex {
     pub(super) unsettled: Unsettled,
 }
 
-#[allow(clippy::unnecessary_wraps)] // what stands in a state that doesn't say
+#[allow(clippy::unnecessary_wraps)] // the default for a state without this field
 fn the_first() -> Option<u32> {
     Some(0)
 }
@@ -76,7 +76,7 @@ pub enum EntorhinalEvent {
     Indexed {
         place: u32,
         situation: Box<Situation>,
-        /// What the handler made of it, so that it is made once; a reload makes it again.
+        /// The handler's result, so that it is computed once; a reload computes it again.
         #[serde(skip)]
         made: Option<Box<Item>>,
     },
@@ -86,7 +86,7 @@ pub enum EntorhinalEvent {
     Encoded {
         vectors: Vec<(u32, PackedVector)>,
     },
-    /// So many segments are on disk; the rest is in records alone.
+    /// This many segments are on disk; the rest is only in records.
     Sealed {
         segments: u32,
     },
@@ -94,15 +94,15 @@ pub enum EntorhinalEvent {
     Worn {
         at: Timestamp,
     },
-    /// This segment was written anew.
+    /// This segment was rewritten.
     Resealed {
         segment: u32,
     },
-    /// From here on records may hold the vectors that segments hold too.
+    /// From here on, records may contain vectors that segments contain too.
     Thinned {
         twofold: Option<u32>,
     },
-    /// About the encoder outside of the program.
+    /// An event about the external encoder.
     Outer(OuterEvent),
 }
 
@@ -167,7 +167,7 @@ impl Region for EntorhinalCortex {
         due.or_else(|| self.worn_due()).into_iter().chain(self.outer.due(self.places)).min()
     }
 
-    /// Makes some of what is kept anew; between the steps questions are answered.
+    /// Rebuilds some stored data; questions are answered between the steps.
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         if !self.settle_some(pulse) {
             self.tick_outer(pulse);
@@ -183,7 +183,8 @@ fn id_key(layer: &str, id: &str) -> Vec<u8> {
 }
 
 impl EntorhinalCortex {
-    /// The situation that a layer told of a record, for who reads beside the room. What can't be read is left out.
+    /// The situation that a layer reported of a record, for a reader other than the room. Unreadable ones are left
+    /// out.
     pub fn situation_in(records: &RecordView<'_>, layer: &str, id: &str) -> Option<Situation> {
         let place = records.read(&id_key(layer, id)).ok()??;
         let item = records.read(&item_key(serde_json::from_slice(&place).ok()?)).ok()??;
@@ -199,14 +200,14 @@ impl EntorhinalCortex {
         Some(Item::from_bytes(&bytes)?.situation)
     }
 
-    /// The record that a question names, in whatever layer it is.
+    /// The record that a question names, in any layer.
     fn named(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Option<(u32, Situation)> {
         let id = query.memory_id.as_deref()?;
         let place = LAYERS.into_iter().find_map(|layer| self.place_of(layer, id, pulse))?;
         Some((place, self.situation(place, pulse)?))
     }
 
-    /// What the question says, and the place that it must not find.
+    /// The question's cue, and the place that must not be found.
     pub(super) fn cue(&self, query: &FindSimilar, pulse: &Pulse<'_, Self>) -> Result<(Cue, Option<u32>), String> {
         if let Some(layer) = query.layer.as_deref().filter(|layer| !LAYERS.contains(layer)) {
             return Err(format!("there is no layer {layer:?}; there are {}", LAYERS.join(", ")));

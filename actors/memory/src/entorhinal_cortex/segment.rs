@@ -1,4 +1,4 @@
-//! A stretch of situations as columns, so that a large store wakes without reading each record.
+//! A range of situations as columns, so that a large store wakes without reading each record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,22 +6,22 @@ use super::situation_index::{Row, SituationIndex};
 use crate::packing::{DamagedSegment, Packer, Unpacker};
 
 const KIND: [u8; 4] = *b"MXE2";
-/// Segments of the format before, which held no times: their records are read instead.
+/// Segments of the previous format, which contained no times; their records are read instead.
 const WITHOUT_TIMES: [u8; 4] = *b"MXE1";
 /// Places of a segment.
 pub const SEGMENT: u32 = 4096;
-/// Newest places that are never sealed: most changes come soon.
+/// Newest places that are never sealed, because most changes come early.
 pub const HELD_OPEN: u32 = 1024;
 const NONE: u32 = u32::MAX;
 
 impl SituationIndex {
-    /// The places of segment `number`, with the encoder's id.
+    /// Packs the places of segment `number`, with the encoder's id.
     pub fn pack(&self, number: u32) -> Vec<u8> {
         let places = number * SEGMENT..(number + 1) * SEGMENT;
         let mut out = Packer::new(KIND);
         out.text(self.encoder().as_str());
         let rows: Vec<Row> = places.clone().map(|place| self.row(place)).collect();
-        // Only the names that occur here, numbered anew: all names in each segment would be read again with each.
+        // Only the names that occur here, renumbered. Otherwise each segment would repeat all names.
         let mut used = BTreeMap::new();
         let named =
             |row: &Row| [Some(row.layer), row.tool, row.goal, row.mode].into_iter().flatten().collect::<Vec<_>>();
@@ -60,13 +60,13 @@ impl SituationIndex {
         out.finish()
     }
 
-    /// Whether [`SituationIndex::append`] would take these bytes; a start is told of them without making an index twice.
+    /// Whether [`SituationIndex::append`] would accept these bytes, without building an index.
     pub fn would_append(&self, bytes: &[u8]) -> bool {
         let named = Unpacker::open(bytes, KIND).and_then(|mut reader| reader.text("the encoder's id"));
         named == Ok(self.encoder().as_str())
     }
 
-    /// Appends what was packed; false, and nothing done, if it is another encoder's or of the format before.
+    /// Appends packed bytes. False, with nothing done, if another encoder made them or they have the previous format.
     pub fn append(&mut self, bytes: &[u8]) -> Result<bool, DamagedSegment> {
         if bytes.starts_with(&WITHOUT_TIMES) {
             return Ok(false);
@@ -96,7 +96,7 @@ impl SituationIndex {
             };
             for list in [&mut row.objects, &mut row.people] {
                 let length = next()? as usize;
-                // Room for no more, so that nothing is moved when it becomes a place's.
+                // No spare capacity, so that nothing is moved when the list becomes a place's.
                 list.reserve_exact(length.min(SEGMENT as usize));
                 for _ in 0..length {
                     list.extend(given(next()?));

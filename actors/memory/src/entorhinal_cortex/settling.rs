@@ -1,5 +1,5 @@
-//! What is on disk of situations, and how it settles: records of the newest, segments of the rest, and what is to be made
-//! anew because it was damaged, is another encoder's or has changed much.
+//! Situations on disk: records of the newest, segments of the rest, and the rebuilding of data that is damaged, comes
+//! from another encoder or has changed much.
 
 use maxim_bus::clock::Reckoned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,19 +13,19 @@ use super::segment::{HELD_OPEN, SEGMENT};
 use super::situation_index::SituationIndex;
 use maxim_region::{Pulse, RecordView};
 
-/// Vectors that are made anew in one step.
+/// Vectors recomputed in one step.
 const ENCODED_A_STEP: usize = 64;
-/// Records of stores of before that lose their vectors in one step.
+/// Records of older stores that lose their vectors in one step.
 const THINNED_A_STEP: u32 = 256;
-/// Changed places of a segment from which it is written anew.
+/// Number of changed places from which a segment is rewritten.
 const WORN: usize = SEGMENT as usize / 8;
-/// For so long nothing has changed before that: what changes one place of a segment changes others soon.
+/// Time without changes before that: one change in a segment is soon followed by others.
 const CALM: SignedDuration = SignedDuration::from_secs(2);
 
 const ITEM: &str = "item/";
-/// Vectors of items that stand in no segment, or otherwise.
+/// Prefix of vectors that no segment contains, or that differ from it.
 const VECTOR: &str = "vector/";
-/// Places whose items changed since their segment was written.
+/// Prefix of places whose items changed since their segment was written.
 const CHANGED: &str = "changed/";
 
 fn place_key(prefix: &str, place: u32) -> Vec<u8> {
@@ -53,7 +53,7 @@ fn places_of(segment: u32) -> std::ops::Range<u32> {
     segment * SEGMENT..(segment + 1) * SEGMENT
 }
 
-/// Records of a stretch of places, by place.
+/// Records of a range of places, by place.
 fn stretch(prefix: &str, places: std::ops::Range<u32>, records: &RecordView<'_>) -> BTreeMap<u32, Vec<u8>> {
     let found = records.between(&place_key(prefix, places.start), &place_key(prefix, places.end));
     found.into_iter().filter_map(|(key, bytes)| Some((place_of_key(&key, prefix)?, bytes))).collect()
@@ -70,12 +70,12 @@ fn changed_places(records: &RecordView<'_>) -> Vec<u32> {
     keys.filter_map(|(key, _)| place_of_key(&key, CHANGED)).collect()
 }
 
-/// What is not on disk as it should be.
+/// Data that is not on disk as it should be.
 #[derive(Default)]
 pub struct Unsettled {
     /// Places without a vector of the present encoder.
     pub stale: BTreeSet<u32>,
-    /// Segments that can't be read, or are another encoder's.
+    /// Segments that can't be read, or that another encoder made.
     broken: BTreeSet<u32>,
     /// Places that changed since their segment was written.
     changed: BTreeSet<u32>,
@@ -99,7 +99,7 @@ impl Unsettled {
         self.stale.range(places_of(segment)).next().is_some()
     }
 
-    /// A segment of which so much changed that it is written anew.
+    /// A segment with enough changes to be rewritten.
     fn worn(&self) -> Option<u32> {
         if self.changed.len() < WORN {
             return None;
@@ -132,7 +132,7 @@ pub fn pass_over(places: u32, sealed: u32, records: &RecordView<'_>, settings: &
 }
 
 impl EntorhinalCortex {
-    /// Whole segments as they are, what changed in them, and the rest from its records.
+    /// Reads whole segments, their changes, and the rest from records.
     pub(super) fn read_situations(&mut self, records: &RecordView<'_>, settings: &EntorhinalSettings) {
         let mut index = empty_index(settings);
         index.reserve(self.places as usize);
@@ -171,7 +171,7 @@ impl EntorhinalCortex {
         }
     }
 
-    /// Puts what records say of a place into the index. Its vector is made anew later if none is of this encoder.
+    /// Puts a place's records into the index. If no vector comes from this encoder, it is recomputed later.
     fn take_up(&mut self, place: u32, item: Option<&[u8]>, vector: Option<&[u8]>) {
         let (Some(index), Some(encoder)) = (&mut self.index, &self.encoder) else { return };
         let Some(mut item) = item.and_then(Item::from_bytes) else {
@@ -187,18 +187,18 @@ impl EntorhinalCortex {
         index.put(place, &item);
     }
 
-    /// Something is to be settled at once.
+    /// Something must be settled at once.
     pub(super) fn is_unsettled(&self) -> bool {
         !self.unsettled.stale.is_empty() || !self.unsettled.broken.is_empty() || self.twofold.is_some()
     }
 
-    /// When a segment is to be written anew in which much has changed.
+    /// When a changed segment is due to be rewritten.
     pub(super) fn worn_due(&self) -> Option<Timestamp> {
         self.unsettled.worn()?;
         Some(self.unsettled.worn_at.map_or(Timestamp::UNIX_EPOCH, |at| at.later(CALM)))
     }
 
-    /// Does the next step of what is to be settled; false if nothing is.
+    /// Does the next step of settling; false if there is none.
     pub(super) fn settle_some(&self, pulse: &mut Pulse<'_, Self>) -> bool {
         let broken = self.unsettled.broken.iter().find(|segment| !self.unsettled.is_stale(**segment));
         let worn = self.worn_due().filter(|due| *due <= pulse.now()).and_then(|_| self.unsettled.worn());
@@ -229,7 +229,7 @@ impl EntorhinalCortex {
         pulse.keep(EntorhinalEvent::Encoded { vectors });
     }
 
-    /// Takes the vectors out of some records of a store of before.
+    /// Removes the vectors from some records of an older store.
     fn thin_some(&self, from: u32, pulse: &mut Pulse<'_, Self>) {
         let next = from.saturating_add(THINNED_A_STEP).min(self.places);
         for (place, bytes) in stretch(ITEM, from..next, pulse.records()) {
@@ -242,7 +242,7 @@ impl EntorhinalCortex {
         pulse.keep(EntorhinalEvent::Thinned { twofold: (next < self.places).then_some(next) });
     }
 
-    /// The place's segment on disk is no longer true of it.
+    /// Notes that a place's segment on disk is outdated.
     pub(super) fn note_change(place: u32, sealed: u32, pulse: &mut Pulse<'_, Self>) -> bool {
         let is_sealed = place < sealed * SEGMENT;
         if is_sealed {
@@ -251,7 +251,8 @@ impl EntorhinalCortex {
         is_sealed
     }
 
-    /// Writes the next segment when enough have come behind it, as it was before this message; how many there are then.
+    /// Writes the next segment when enough places exist after it, as they were before this message. Returns the
+    /// number of segments.
     pub(super) fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) -> u32 {
         let number = self.sealed;
         if self.places < (number + 1) * SEGMENT + HELD_OPEN || self.unsettled.is_stale(number) {
@@ -270,7 +271,7 @@ impl EntorhinalCortex {
         pulse.keep(EntorhinalEvent::Resealed { segment });
     }
 
-    /// Writes a segment in place of the vectors' records.
+    /// Writes a segment and removes the vectors' records.
     fn write_segment(&self, number: u32, pulse: &mut Pulse<'_, Self>) {
         let Some(index) = &self.index else { return };
         pulse.put_bytes(segment_key(number), index.pack(number));

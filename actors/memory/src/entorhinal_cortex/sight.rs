@@ -4,32 +4,32 @@ use maxim_language::packed::PackedVector;
 use maxim_language::signature::{Signature, signature};
 use maxim_language::{EncoderId, Vectors};
 
-/// Pairs of texts that are looked at to learn how alike texts are by chance.
+/// Pairs of texts that are compared to learn the similarity of unrelated texts.
 const PAIRS: usize = 256;
-/// From so many pairs on the usual floor is replaced by what was learned.
+/// Number of pairs from which the learned floor replaces the default.
 const ENOUGH: usize = 16;
-/// Share of chance pairs that lie below the learned floor.
+/// Share of random pairs below the learned floor.
 const BELOW: f64 = 0.9;
-/// A mean above this would leave no room for likeness.
+/// A higher mean would leave no room for similarity.
 const HIGHEST: f32 = 0.95;
-/// The floor lies at most so far from the mean to 1: in a store that repeats itself many chance pairs are equal.
+/// The floor is at most this far from the mean towards 1, because in a repetitive store many random pairs are equal.
 const FARTHEST: f32 = 0.5;
 
-/// Places between the one that is compared and the one whose vector is sent for.
+/// Distance of prefetching between the compared place and the requested one.
 const AHEAD: usize = 8;
 
-/// What situations look like to one encoder.
+/// Situations as one encoder sees them.
 pub struct Sight {
     vectors: Vectors,
     signatures: Vec<Signature>,
 }
 
-/// How alike texts of a store are that have nothing to do with each other: encoders differ much in it.
+/// Similarity of unrelated texts in a store; encoders differ much in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ByChance {
     /// Mean cosine.
     pub mean: f32,
-    /// Cosine that nine of ten stay below, half of the way from the mean to 1 at most.
+    /// A cosine that nine of ten pairs stay below; at most half of the way from the mean to 1.
     pub floor: f32,
 }
 
@@ -62,25 +62,25 @@ impl Sight {
         self.signatures.get(place as usize).copied().unwrap_or_default()
     }
 
-    /// Makes room for so many more places.
+    /// Reserves capacity for this many more places.
     pub fn reserve(&mut self, places: usize) {
         self.vectors.reserve(places);
         self.signatures.reserve(places);
     }
 
-    /// A place more, without a vector.
+    /// Adds a place without a vector.
     pub fn push_empty(&mut self) {
         self.vectors.push(None);
         self.signatures.push([0; 4]);
     }
 
-    /// A place more, as it was packed.
+    /// Adds a place with a packed vector.
     pub fn push(&mut self, scale: f32, steps: impl Iterator<Item = i8>, signature: Signature) {
         self.vectors.push_steps(scale, steps);
         self.signatures.push(signature);
     }
 
-    /// With the vector's signature where it is known.
+    /// Sets a vector, with its signature if known.
     pub fn set(&mut self, place: u32, vector: &PackedVector, known: Option<Signature>) {
         while self.len() <= place as usize {
             self.push_empty();
@@ -89,7 +89,7 @@ impl Sight {
         self.signatures[place as usize] = known.unwrap_or_else(|| signature(vector.numbers()));
     }
 
-    /// Nothing is known of the place any more.
+    /// Clears a place.
     pub fn clear(&mut self, place: u32) {
         self.vectors.set(place as usize, &PackedVector { scale: 0.0, steps: vec![0; self.dims()] });
     }
@@ -106,7 +106,7 @@ impl Sight {
         self.vectors.steps(place as usize)
     }
 
-    /// The places, each of which will be compared at once: the vectors of those behind it are on their way.
+    /// The places in order, each to be compared at once; the vectors of later ones are prefetched.
     pub fn in_turn(&self, places: &[u32]) -> impl Iterator<Item = u32> {
         places.iter().enumerate().map(|(at, place)| {
             if let Some(later) = places.get(at + AHEAD) {
@@ -116,7 +116,7 @@ impl Sight {
         })
     }
 
-    /// Nothing where the place has no vector.
+    /// None if the place has no vector.
     pub fn cosine(&self, place: u32, to: &PackedVector) -> Option<f32> {
         self.vectors.cosine(place as usize, to)
     }
@@ -125,7 +125,7 @@ impl Sight {
         self.has(place).then(|| PackedVector { scale: self.scale(place), steps: self.steps(place).to_vec() })
     }
 
-    /// Learned from pairs of places far apart; the same vectors give the same.
+    /// Learned from pairs of distant places; deterministic for the same vectors.
     pub fn by_chance(&self, usual: f32) -> ByChance {
         let count = self.len();
         let pairs = (0..PAIRS.min(count / 2)).map(|pair| {
@@ -151,7 +151,7 @@ mod tests {
     fn what_chance_gives_is_learned_from_the_store() {
         let mut sight = Sight::new(EncoderId::new("test"), 64);
         assert_eq!(sight.by_chance(0.35), ByChance { mean: 0.0, floor: 0.35 });
-        // All share half of their direction, as texts of many encoders do.
+        // All share half of their direction, like texts of many encoders.
         for place in 0..600u32 {
             let own = |i: u32| if i == place % 63 + 1 { 1.0 } else { 0.0 };
             let numbers: Vec<f32> = (0..64).map(|i| if i == 0 { 1.0 } else { own(i) }).collect();

@@ -1,4 +1,4 @@
-//! All situations in memory: vectors with their signatures, and what else is compared, by place.
+//! All situations in memory, by place: vectors with their signatures, and the other compared fields.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,10 +18,10 @@ use maxim_language::{EncoderId, Stems};
 /// Newest items of one tool, object or person that are compared.
 const NEWEST_OF_A_KEY: usize = 256;
 
-/// The layer of a place that holds nothing.
+/// The layer number of an empty place.
 const NOWHERE: u32 = u32::MAX;
 
-/// Steps in which a share of a period is kept.
+/// Steps in which the fraction of a period is stored.
 const STEPS: f64 = 65_536.0;
 
 fn share(steps: u16) -> f64 {
@@ -70,7 +70,7 @@ impl Lists {
     }
 }
 
-/// What is compared beside the meaning.
+/// The compared fields other than the meaning.
 #[derive(Clone, Debug, Default)]
 struct Traits {
     tool: Option<u32>,
@@ -80,11 +80,11 @@ struct Traits {
     /// Sorted.
     objects: Box<[u32]>,
     people: Box<[u32]>,
-    /// Shares of day, week, month and year in [`STEPS`].
+    /// Fractions of day, week, month and year in [`STEPS`].
     phases: [u16; 4],
 }
 
-/// All of an item that is compared, on its way to and from the disk.
+/// All compared fields of an item, as read from or written to disk.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     pub layer: u32,
@@ -102,7 +102,7 @@ pub struct Row {
     pub signature: Signature,
 }
 
-/// An item that is like the cue.
+/// An item similar to the cue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Likeness {
     pub item: u32,
@@ -110,7 +110,7 @@ pub struct Likeness {
     pub parts: LikenessParts,
 }
 
-/// By which encoder texts are compared, and from what cosine on they count as alike.
+/// The encoder for comparing texts, and the cosine from which they count as similar.
 #[derive(Clone, Copy)]
 pub struct Look<'a> {
     pub sight: &'a Sight,
@@ -125,15 +125,16 @@ pub struct SituationIndex {
     sight: Sight,
     traits: Vec<Traits>,
     names: Names,
-    /// Stems of each goal by its number among the names.
+    /// Stems of each goal, by the number of its name.
     goals: HashMap<u32, BTreeSet<String>>,
     stems: Stems,
     by_tool: Lists,
     by_object: Lists,
     by_person: Lists,
-    /// The layer of each place, or [`NOWHERE`]: apart from the rest, since every question reads it thousands of times.
+    /// The layer of each place, or [`NOWHERE`]. Stored separately, because every question reads it thousands of
+    /// times.
     layers: Vec<u32>,
-    /// The time of each place in microseconds since 1970: whether it is wanted is asked before anything else of it is read.
+    /// The time of each place in microseconds since 1970. It is checked before anything else is read.
     times: Vec<i64>,
     live: usize,
 }
@@ -158,7 +159,7 @@ impl SituationIndex {
         }
     }
 
-    /// Weighs the parts of likeness otherwise.
+    /// Sets other weights for the parts of similarity.
     pub fn weighing(self, weights: LikenessWeights) -> Self {
         Self { weights, ..self }
     }
@@ -171,13 +172,13 @@ impl SituationIndex {
         self.len() == 0
     }
 
-    /// Places in use, forgotten ones included.
+    /// Number of places in use, including forgotten ones.
     pub fn places(&self) -> u32 {
         self.traits.len() as u32
     }
 
-    /// Puts an item at its place: a new one at the end, a known one anew. A vector of another encoder is left out, and the
-    /// item is found by its structure alone until [`SituationIndex::set_vector`].
+    /// Puts an item at its place: a new one at the end; a known one is replaced. A vector of another encoder is left
+    /// out; then the item is found only by its structure, until [`SituationIndex::set_vector`].
     pub fn put(&mut self, place: u32, item: &Item) {
         while self.places() < place {
             self.push_empty();
@@ -230,12 +231,12 @@ impl SituationIndex {
         self.sight.dims()
     }
 
-    /// Names by their numbers.
+    /// Names, by their numbers.
     pub fn names(&self) -> &[String] {
         &self.names.all
     }
 
-    /// The number of a name, given now if it is new.
+    /// The number of a name; a new name gets one.
     pub fn name(&mut self, name: &str) -> u32 {
         self.names.id(name)
     }
@@ -259,7 +260,7 @@ impl SituationIndex {
         }
     }
 
-    /// Nothing where the place has no vector of this encoder.
+    /// None if the place has no vector of this encoder.
     pub fn vector(&self, place: u32) -> Option<PackedVector> {
         self.sight.vector(place)
     }
@@ -268,7 +269,7 @@ impl SituationIndex {
         self.sight.steps(place)
     }
 
-    /// Makes room for so many more items.
+    /// Reserves capacity for this many more items.
     pub fn reserve(&mut self, items: usize) {
         self.sight.reserve(items);
         self.traits.reserve(items);
@@ -276,7 +277,7 @@ impl SituationIndex {
         self.times.reserve(items);
     }
 
-    /// Appends an item as it was packed; its numbers of names are this index's, and its goal is known by
+    /// Appends a packed item. Its name numbers are those of this index; its goal is set by
     /// [`SituationIndex::know_goal`].
     pub fn push_row(&mut self, row: Row, steps: impl Iterator<Item = i8>) {
         let place = self.places();
@@ -291,7 +292,7 @@ impl SituationIndex {
         self.list(place, layer, Traits { tool, goal, mode, success, objects, people, phases });
     }
 
-    /// Remembers the stems of a goal.
+    /// Stores the stems of a goal.
     pub fn know_goal(&mut self, goal: Option<u32>) {
         if let Some(id) = goal.filter(|id| !self.goals.contains_key(id))
             && let Some(name) = self.names.all.get(id as usize)
@@ -300,7 +301,7 @@ impl SituationIndex {
         }
     }
 
-    /// Places more that hold nothing yet.
+    /// Adds empty places.
     pub fn push_places(&mut self, count: u32) {
         (0..count).for_each(|_| self.push_empty());
     }
@@ -316,7 +317,7 @@ impl SituationIndex {
         self.times.push(0);
     }
 
-    /// Microseconds since 1970; 0 for a place that holds nothing.
+    /// Microseconds since 1970; 0 for an empty place.
     pub fn time(&self, place: u32) -> i64 {
         self.times.get(place as usize).copied().unwrap_or_default()
     }
@@ -357,7 +358,7 @@ impl SituationIndex {
         }
     }
 
-    /// Shares of day, week, month and year that have passed, in steps.
+    /// Elapsed fractions of day, week, month and year, in steps.
     fn phases(&self, at: Timestamp) -> [u16; 4] {
         TimeSignature::of(at, &self.zone).phases.to_array().map(|phase| (phase * STEPS) as u16)
     }
@@ -385,12 +386,12 @@ impl SituationIndex {
         traits
     }
 
-    /// The most alike, best first; among equals the newest.
+    /// The most similar, best first; among equals the newest.
     pub fn find(&self, cue: &Cue, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Likeness> {
         self.find_by(Look { sight: &self.sight, floor: self.floor }, cue, limit, allowed)
     }
 
-    /// The same by the vectors of another encoder, of which the cue's text is too.
+    /// The same with the vectors of another encoder, which also made the cue's text vector.
     pub fn find_by(&self, look: Look<'_>, cue: &Cue, limit: usize, allowed: impl Fn(u32) -> bool) -> Vec<Likeness> {
         let asked = self.asked(cue);
         let wanted = |place: u32| self.is_wanted(place, asked.layer) && allowed(place);
@@ -407,7 +408,7 @@ impl SituationIndex {
         found
     }
 
-    /// The nearest of a layer to a text by its vector alone, with their cosines, the nearest first.
+    /// The places of a layer nearest to a text by its vector alone, with their cosines, the nearest first.
     pub fn nearest(&self, sight: &Sight, text: &PackedVector, layer: &str, limit: usize) -> Vec<(u32, f32)> {
         let layer = Some(self.names.known(layer));
         let wanted = |place: u32| self.is_wanted(place, layer) && sight.has(place);
@@ -425,7 +426,7 @@ impl SituationIndex {
         found
     }
 
-    /// Whether a situation was in this mode and ended this way, as far as that is asked.
+    /// Whether a situation had this mode and this outcome, as far as requested.
     pub fn was(&self, place: u32, mode: Option<&str>, success: Option<bool>) -> bool {
         let Some(traits) = self.traits.get(place as usize) else { return false };
         let is_in = |mode: &str| traits.mode == Some(self.names.known(mode));
@@ -437,7 +438,7 @@ impl SituationIndex {
         own != NOWHERE && layer.is_none_or(|layer| layer == own)
     }
 
-    /// Likeness of a cue and all items, compared one by one: what [`SituationIndex::find`] is measured by.
+    /// Similarity of a cue and all items, compared one by one; the reference for [`SituationIndex::find`].
     pub fn find_exactly(&self, cue: &Cue, limit: usize) -> Vec<Likeness> {
         let asked = self.asked(cue);
         let look = Look { sight: &self.sight, floor: self.floor };
@@ -471,7 +472,7 @@ impl SituationIndex {
         }
     }
 
-    /// Places that may be among the best: near by meaning, or sharing a tool, an object or a person.
+    /// Places that may be among the best: near in meaning, or sharing a tool, an object or a person.
     fn candidates(&self, sight: &Sight, cue: &Cue, asked: &Asked, wanted: &impl Fn(u32) -> bool) -> Vec<u32> {
         let count = self.traits.len();
         if count <= ALL_BELOW {
@@ -502,7 +503,7 @@ impl SituationIndex {
             .text
             .as_ref()
             .map(|text| look.sight.cosine(place, text).map_or(0.0, |cosine| law::semantic(cosine, look.floor)));
-        // Of hundreds of places each is far from the others in memory: what isn't asked isn't read.
+        // Hundreds of places lie far apart in memory, so only requested fields are read.
         let rest = asked.has_traits.then(|| self.compare_traits(cue, asked, place, semantic.is_some()));
         let parts = LikenessParts { semantic, ..rest.unwrap_or_default() };
         Likeness { item: place, score: law::likeness(&parts, &self.weights), parts }
@@ -516,7 +517,7 @@ impl SituationIndex {
         let objects = law::overlap(&asked.objects, &item.objects);
         let mut structural = law::structural(same(asked.tool, item.tool), outcome, objects, people);
         if structural.is_none() && !has_text {
-            // Whoever asks for a person alone means the person.
+            // A query with only a person means that person.
             structural = people;
         }
         let goal = asked.goal_stems.as_ref().map(|stems| {
@@ -537,7 +538,7 @@ impl SituationIndex {
     }
 }
 
-/// A cue in the index's numbers; a name that it doesn't know fits nothing.
+/// A cue with this index's name numbers; unknown names match nothing.
 struct Asked {
     layer: Option<u32>,
     tool: Option<u32>,
@@ -547,6 +548,6 @@ struct Asked {
     objects: Vec<u32>,
     people: Vec<u32>,
     phases: Option<[f64; 4]>,
-    /// Anything but a text is asked.
+    /// The cue has fields other than a text.
     has_traits: bool,
 }
