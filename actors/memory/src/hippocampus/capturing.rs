@@ -22,7 +22,7 @@ impl Hippocampus {
         pulse.put_bytes(vector_key(document), vector_of(indexed, encoder).to_record(encoder.id()));
     }
 
-    /// The recent episode that this one repeats.
+    /// The recent episode with the same observation.
     pub(super) fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
         let law = &pulse.settings().capture;
         let text = Recent::text_of(episode);
@@ -34,7 +34,7 @@ impl Hippocampus {
     }
 }
 
-/// The id of an observation that repeats an episode leads to it from now on.
+/// From now on, the id of a repeated observation leads to the earlier episode.
 pub(super) fn put_repeat(document: u32, id: &str, pulse: &mut Pulse<'_, Hippocampus>) {
     pulse.put(id_key(id), &document);
     let mut repeats = pulse.record::<Vec<String>>(&repeats_key(document)).unwrap_or_default();
@@ -42,7 +42,7 @@ pub(super) fn put_repeat(document: u32, id: &str, pulse: &mut Pulse<'_, Hippocam
     pulse.put(repeats_key(document), &repeats);
 }
 
-/// The episode by what it can be compared with others.
+/// The episode in a form that can be compared with others.
 pub(super) fn situation(episode: &EpisodicMemory) -> Situation {
     situation_of(&Indexed::of(episode, None))
 }
@@ -93,7 +93,7 @@ impl Hears<SalientPercept> for Hippocampus {
         episode.salience = salient.salience;
         episode.novelty = salient.novelty;
         episode.person_involved = said || !percept.people.is_empty();
-        // Whoever may not command could call themselves by anybody's name.
+        // A sender who may not command could use anybody's name.
         let speaker = percept.metadata.person().filter(|_| said && pulse.trust() >= BusTrust::Listed);
         if let Some(name) = speaker {
             episode.perception.people.retain(|known| known != name);
@@ -116,7 +116,7 @@ impl Hears<SalientPercept> for Hippocampus {
 }
 
 impl Hears<GoalChanged> for Hippocampus {
-    /// Another goal is pursued: the next moment belongs to it.
+    /// The goal has changed: the next moment belongs to the new one.
     fn hear(&self, changed: &GoalChanged, pulse: &mut Pulse<'_, Self>) {
         if changed.active != self.goal {
             pulse.keep(HippocampusEvent::GoalSet { goal: changed.active.clone() });
@@ -130,11 +130,11 @@ impl Hears<ModeLowered> for Hippocampus {
     }
 }
 
-/// The document that a moment is kept as, and the episode there.
+/// The document number of a stored moment, and its episode.
 pub(super) type Kept = (u32, EpisodicMemory);
 
 impl Hippocampus {
-    /// Keeps a moment, or takes it into the one that it repeats; its turn is open until it is completed.
+    /// Stores a moment, or merges it into the one that it repeats. Its turn stays open until it is completed.
     pub(super) fn keep_moment(
         &self,
         turn: MessageId,

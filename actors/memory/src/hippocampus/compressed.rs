@@ -1,7 +1,7 @@
-//! The small form of an episode: what it takes to know it again, in about 200 bytes.
+//! The small form of an episode: enough to recognise it, in about 200 bytes.
 //!
-//! Its record is a list instead of named members, so that whoever reads an episode reads this too. Words that were left
-//! out are still in the indexes: it is found as before.
+//! Its record is a list instead of named members, so readers can tell both forms apart and read either. Omitted words
+//! are still in the indexes: it is found as before.
 
 use jiff::Timestamp;
 use maxim_bus::units::{Intensity, Novelty, Salience};
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::model::{Action, EpisodicMemory, Outcome, Perception, Provenance, Trust};
 
-/// Bytes of text that stay.
+/// Bytes of text that are kept.
 const GIST: usize = 80;
-/// Bytes of a goal, or of a name, that stay.
+/// Bytes of a goal, or of a name, that are kept.
 const NOTE: usize = 40;
-/// Objects, and people, that stay.
+/// Number of objects, and of people, that are kept.
 const NAMES: usize = 3;
 /// Digits of a run's number.
 const RUN_DIGITS: usize = 16;
-/// What a compressed record is expected to take, in bytes.
+/// Expected size of a compressed record, in bytes.
 pub const TYPICAL_BYTES: u64 = 220;
 
-/// In the order of the stored form: id, creation in microseconds, last use in seconds after it, uses, bits, text, objects,
-/// people, goal, tool, salience, novelty and pain in hundredths, sitting, edges, run. The bits say where an older program
-/// wrote the last use and the run in full; its first records end with the edges.
+/// In the order of the stored form: id, creation in microseconds, last use in seconds after it, uses, bits, text,
+/// objects, people, goal, tool, salience, novelty and pain in hundredths, session, edges, run. The bits say whether
+/// an older program wrote the last use and the run in full. The oldest records end with the edges.
 #[derive(Serialize, Deserialize)]
 struct Small(
     String,
@@ -56,9 +56,9 @@ const TRUST_AT: u16 = 7;
 const UNATTRIBUTED: u16 = 1 << 9;
 /// The last use is counted from the creation, not from 1970.
 const USED_AFTER: u16 = 1 << 10;
-/// The run is a number in sixteen hexadecimal digits; zeros before it are left out.
+/// The run is a number of sixteen hexadecimal digits, stored without leading zeros.
 const RUN_OF_DIGITS: u16 = 1 << 11;
-/// A sense heard or saw it. The two bits of its trust say that it is from outside: they have no number that is free.
+/// A sense heard or saw it. The two bits of its trust then say "outside", because they have no free value.
 const SENSED: u16 = 1 << 12;
 
 /// By their numbers in the stored form.
@@ -71,7 +71,7 @@ const PROVENANCES: [Provenance; 5] = [
 ];
 const TRUSTS: [Trust; 4] = [Trust::Owner, Trust::Own, Trust::Trusted, Trust::Outside];
 
-/// The episode without what nobody needs any more, with the number of its live edges.
+/// The episode without details, with the number of its live edges.
 pub fn compressed(episode: &EpisodicMemory, live_edges: u32) -> EpisodicMemory {
     let names = |names: &[String]| names.iter().take(NAMES).map(|name| cut(name, NOTE).to_owned()).collect();
     let mut small = EpisodicMemory::new(episode.id.clone(), episode.created);

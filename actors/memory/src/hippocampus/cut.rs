@@ -1,5 +1,6 @@
-//! What a crash cut. Most turns go on after a restart, since what they wait for is delivered again or given up in its time;
-//! of those that don't, the episode is closed as unknown soon after the start. The room that owns turns knows which go on.
+//! Turns that a crash cut off. Most turns continue after a restart, because their messages are redelivered or time
+//! out. For turns that don't continue, the episode is closed as unknown soon after the start. The room that owns
+//! turns knows which continue.
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::MessageId;
@@ -15,16 +16,16 @@ use super::records::episode_key;
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// How long a turn may take to be with that room again: longer than all deadlines before it.
+/// How long a turn may take to reach that room again: longer than all deadlines before it.
 const TAKEN_UP: SignedDuration = SignedDuration::from_mins(1);
-/// A turn that has been open for so long won't end any more.
+/// A turn that has been open for this long will not end any more.
 const ABANDONED: SignedDuration = SignedDuration::from_mins(30);
-/// Turns closed at once.
+/// Turns closed in one step.
 const MOST_CLOSED: usize = 256;
-/// What stands as the result of a cycle that a crash cut.
+/// The result of a cycle that a crash cut off.
 const CUT_SHORT: &str = "the process went down before it ended";
 
-/// Turns that were open when another run of the process ended, and when it is asked which of them go on.
+/// Turns that were open when another run of the process ended, and when to ask which of them continue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cut {
     turns: Vec<MessageId>,
@@ -36,7 +37,7 @@ impl Hippocampus {
         if self.is_cut { Some(Timestamp::UNIX_EPOCH) } else { self.cut.as_ref().map(|cut| cut.due) }
     }
 
-    /// Notes what is open; when its time has come, asks which of it goes on, until there is an answer.
+    /// Notes open turns; when due, asks which of them continue, until there is an answer.
     pub(super) fn look_after_cut(&self, pulse: &mut Pulse<'_, Self>) {
         let run = pulse.settings().run.clone();
         let turns: Vec<MessageId> = match &self.cut {
@@ -53,7 +54,7 @@ impl Hippocampus {
         pulse.keep(HippocampusEvent::CutShort { run, cut });
     }
 
-    /// The cycle is over, and nobody knows how it ended.
+    /// The cycle is over with an unknown result.
     fn close(&self, turn: MessageId, why: &str, pulse: &mut Pulse<'_, Self>) {
         let Some(document) = self.open.get(&turn).copied() else { return };
         let Some(mut episode) = pulse.record::<EpisodicMemory>(&episode_key(document)) else { return };
@@ -83,7 +84,7 @@ impl Hears<TurnsSurveyed> for Hippocampus {
 }
 
 impl Hears<SessionEnded> for Hippocampus {
-    /// Cycles that nobody will end any more are closed as unknown.
+    /// Cycles that will not end any more are closed as unknown.
     fn hear(&self, _ended: &SessionEnded, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let is_old = |document: &u32| {

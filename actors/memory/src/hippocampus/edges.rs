@@ -1,31 +1,31 @@
-//! Edges between episodes: who belongs together, and what led to what.
+//! Edges between episodes: which belong together, and which caused which.
 //!
-//! An edge is kept with the later of its two episodes; in memory both ends know it. FOLLOWS needs no edge: the numbers of
-//! episodes are the order of experience, and each carries its sitting.
+//! An edge is stored with the later of its two episodes; in memory both ends know it. FOLLOWS needs no edge: the
+//! numbers of episodes are the order of experience, and each has its session number.
 
 use serde::{Deserialize, Serialize};
 
 use crate::packing::{DamagedSegment, Packer, Unpacker, put_varint, take_varint};
 
-/// Episodes whose edges are kept in one record once they are sealed.
+/// Episodes whose edges are stored in one record once they are sealed.
 pub const BLOCK: u32 = 512;
-/// Edges of one episode, at most: a hub gets no further ones, so that spreading stays bounded.
+/// Maximum number of edges per episode: a hub gets no further ones, so that spreading stays bounded.
 pub const MOST_DEGREE: usize = 64;
 
 const KIND: [u8; 4] = *b"MXE1";
 /// Steps of a packed weight from 0 to 1.
 const STEPS: f64 = 65_535.0;
 
-/// What an edge says.
+/// The kind of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EdgeKind {
-    /// They are alike; both ways.
+    /// They are similar; in both directions.
     Associates,
-    /// The earlier one led to the later one.
+    /// The earlier one caused the later one.
     Causes,
 }
 
-/// An edge as its later episode keeps it: the earlier episode, the weight, and how often it was found.
+/// An edge as stored with its later episode: the earlier episode, the weight, and how often it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
     pub to: u32,
@@ -46,7 +46,7 @@ impl Edge {
     }
 }
 
-/// Edges that were found again keep their greater weight and are counted; new ones join. Sorted by target and kind.
+/// Edges found again keep the greater weight and are counted; new ones are added. Sorted by target and kind.
 pub fn merge_edges(known: &[Edge], found: &[Edge]) -> Vec<Edge> {
     let mut all = known.to_vec();
     for edge in found {
@@ -62,7 +62,7 @@ pub fn merge_edges(known: &[Edge], found: &[Edge]) -> Vec<Edge> {
     all
 }
 
-/// An edge as it is kept in memory, of which there are twenty million for a million episodes: in eight bytes.
+/// An edge in memory, in eight bytes, because a million episodes have twenty million of them.
 #[derive(Clone, Copy, Debug)]
 struct Packed {
     to: u32,
@@ -94,7 +94,7 @@ impl From<Packed> for Edge {
     }
 }
 
-/// The edges of one episode; most have a handful, and are read far more often than changed.
+/// The edges of one episode. Most have a handful, and are read far more often than changed.
 type Row = Box<[Packed]>;
 
 fn push(row: &mut Row, edge: Packed) {
@@ -110,20 +110,20 @@ fn retain(row: &mut Row, keep: impl Fn(&Packed) -> bool) {
     }
 }
 
-/// All edges, by episode, both ends.
+/// All edges by episode, at both ends.
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
-    /// Rows as a start found them, one behind the other: a million rows of their own would take most of it.
+    /// Rows as read at the start, one after the other. A million separate allocations would dominate the start.
     found: Box<[Packed]>,
-    /// End of each row of these.
+    /// The end of each of these rows.
     ends: Box<[u32]>,
-    /// Rows that came or changed since.
+    /// Rows that were added or changed since.
     rows: Vec<Option<Row>>,
     count: usize,
 }
 
 impl Edges {
-    /// Edges that exist.
+    /// Number of edges.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -145,7 +145,7 @@ impl Edges {
         &self.found[start as usize..*end as usize]
     }
 
-    /// The row of an episode, to change it.
+    /// The row of an episode, for changing it.
     fn row_mut(&mut self, document: u32) -> &mut Row {
         let at = document as usize;
         if self.rows.len() <= at {
@@ -155,12 +155,12 @@ impl Edges {
         self.rows[at].get_or_insert(found)
     }
 
-    /// Those of an episode, in both directions.
+    /// The edges of an episode, in both directions.
     pub(super) fn of(&self, document: u32) -> impl Iterator<Item = Edge> {
         self.row(document).iter().map(|edge| Edge::from(*edge))
     }
 
-    /// The edges that are kept with this episode: those to earlier ones.
+    /// The edges stored with this episode: those to earlier ones.
     pub fn own(&self, document: u32) -> Vec<Edge> {
         self.of(document).filter(|edge| edge.to < document).collect()
     }
@@ -174,7 +174,7 @@ impl Edges {
         self.row(document).iter().map(|edge| edge.weight()).sum()
     }
 
-    /// Later episodes that keep an edge to this one.
+    /// Later episodes that store an edge to this one.
     pub fn kept_by(&self, document: u32) -> Vec<u32> {
         let mut later: Vec<u32> =
             self.row(document).iter().filter(|edge| edge.to > document).map(|edge| edge.to).collect();
@@ -182,7 +182,7 @@ impl Edges {
         later
     }
 
-    /// Visits what activation passes on to: what is alike, and what an episode led to.
+    /// Visits the targets of activation: similar episodes, and episodes that this one caused.
     pub fn visit(&self, document: u32, visit: &mut dyn FnMut(u32, f64)) {
         for edge in self.row(document) {
             if edge.kind() == EdgeKind::Associates || edge.to > document {
@@ -191,8 +191,7 @@ impl Edges {
         }
     }
 
-    /// Puts the edges that are kept with an episode in the place of those before. Edges to itself or to later ones are
-    /// left out.
+    /// Replaces the edges stored with an episode. Edges to itself or to later ones are left out.
     pub fn set(&mut self, document: u32, own: &[Edge]) {
         for old in self.own(document) {
             retain(self.row_mut(old.to), |edge| !(edge.to == document && edge.kind() == old.kind));
@@ -207,7 +206,7 @@ impl Edges {
         }
     }
 
-    /// Takes an episode out with all of its edges.
+    /// Removes an episode with all of its edges.
     pub fn remove(&mut self, document: u32) {
         if self.row(document).is_empty() {
             return;
@@ -219,7 +218,7 @@ impl Edges {
         }
     }
 
-    /// The edges that a block of episodes keeps, as bytes.
+    /// The edges stored with a block of episodes, as bytes.
     pub fn pack(&self, block: u32) -> Vec<u8> {
         let mut out = Packer::new(KIND);
         let mut bytes = Vec::new();
@@ -241,7 +240,7 @@ impl Edges {
             }
         }
         let documents = sound.iter().map(|(block, _)| documents_of(*block).end as usize).max().unwrap_or(0);
-        // First how many edges each row has, then where it goes on, which at last is its end.
+        // First count the edges of each row, then turn the counts into positions, which end up as the rows' ends.
         let mut ends = vec![0u32; documents];
         let mut count = 0;
         for (block, rows) in &sound {
@@ -272,7 +271,7 @@ impl Edges {
     }
 }
 
-/// Reads what [`Edges::pack`] wrote: the edges that each episode keeps, those without any left out.
+/// Reads what [`Edges::pack`] wrote: the edges stored with each episode, without empty rows.
 pub fn read_block(block: u32, bytes: &[u8]) -> Result<Vec<(u32, Vec<Edge>)>, DamagedSegment> {
     let mut read: Vec<(u32, Vec<Edge>)> = Vec::new();
     visit_rows(block, rows_of(bytes)?, |document, edge| match read.last_mut() {
@@ -315,7 +314,8 @@ pub fn read_row(document: u32, record: &[u8]) -> Vec<Edge> {
     own
 }
 
-/// Count, and for each edge the distance back with the kind in its low bit, the weight, and how often.
+/// The count; then for each edge the distance back with the kind in its low bit, the weight, and how often it was
+/// found.
 fn pack_row(document: u32, own: &[Edge], into: &mut Vec<u8>) {
     put_varint(into, own.len() as u32);
     for edge in own {
@@ -326,7 +326,7 @@ fn pack_row(document: u32, own: &[Edge], into: &mut Vec<u8>) {
     }
 }
 
-/// Visits the edges of a row to earlier episodes, and goes on behind it.
+/// Visits the edges of a row to earlier episodes, and moves on behind the row.
 fn visit_row(document: u32, bytes: &[u8], at: &mut usize, mut visit: impl FnMut(Edge)) {
     for _ in 0..take_varint(bytes, at).min(2 * MOST_DEGREE as u32) {
         let packed = take_varint(bytes, at);

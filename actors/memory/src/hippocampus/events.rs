@@ -1,4 +1,4 @@
-//! What changes the hippocampus, and how.
+//! The events that change the hippocampus, and their effects.
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
@@ -20,10 +20,10 @@ use super::upkeep::Sealed;
 use maxim_language::packed::PackedVector;
 use maxim_region::Waiting;
 
-/// Turns that ended while an action of theirs waited for a person, at most.
+/// Maximum number of turns that ended while one of their actions waited for a person.
 const ASKED: usize = 64;
 
-/// Documents sealed in one step of a sleep, so that it stays short.
+/// Documents sealed in one step of a sleep, so that the step stays short.
 const SEALED_ASLEEP: usize = 768;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,11 +33,11 @@ pub enum HippocampusEvent {
         turn: Option<MessageId>,
         day: i32,
         episode: Box<EpisodicMemory>,
-        /// What it is found by, of an episode that came small.
+        /// The index data of an episode that was imported in small form.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         held: Option<Box<Held>>,
     },
-    /// The same observation again: the turn shares the earlier episode.
+    /// A repeated observation: the turn shares the earlier episode.
     Merged {
         document: u32,
         turn: Option<MessageId>,
@@ -47,25 +47,25 @@ pub enum HippocampusEvent {
         document: u32,
         turn: MessageId,
         episode: Box<EpisodicMemory>,
-        /// The further words that it had, where it was completed before.
+        /// The further words it had before, if it was completed earlier.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         before: String,
     },
-    /// A turn ended, and an action of it waits for a person.
+    /// A turn ended while one of its actions waits for a person.
     LeftAsked(Box<TurnEnded>),
-    /// A moment was let pass, and is held in this place.
+    /// A moment was not stored, but is held at this position.
     Passed {
         turn: MessageId,
         place: u32,
     },
-    /// What an action of a turn gave back, in words.
+    /// The result of an action of a turn, in words.
     ResultCame {
         turn: MessageId,
         action: MessageId,
         words: String,
     },
     SealDue,
-    /// Everything is sealed but the newest.
+    /// Everything is sealed except the newest.
     SealAllDue,
     SealWritten(Sealed),
     MergeStepped {
@@ -75,7 +75,7 @@ pub enum HippocampusEvent {
         sealed: Sealed,
         at: Timestamp,
     },
-    /// Edges of episodes up to a number were made; each row is whole.
+    /// Edges of episodes up to a number were made; each row is complete.
     Linked {
         upto: u32,
         rows: Vec<(u32, Vec<Edge>)>,
@@ -84,28 +84,28 @@ pub enum HippocampusEvent {
     Caused {
         rows: Vec<(u32, Vec<Edge>)>,
     },
-    /// An episode came with its edges.
+    /// An episode was imported with its edges.
     LinksRecalled {
         document: u32,
         row: Vec<Edge>,
     },
-    /// Uses of episodes as they are now.
+    /// The present uses of episodes.
     UsesRecalled {
         uses: Vec<(u32, Access)>,
     },
     EdgesSealed {
         blocks: u32,
     },
-    /// A block of edges was written again.
+    /// A block of edges was rewritten.
     Tidied {
         block: u32,
     },
-    /// Something else is around than before.
+    /// The surroundings have changed.
     Around(Around),
     GoalSet {
         goal: Option<String>,
     },
-    /// Episodes were of use in a turn.
+    /// Episodes were used in a turn.
     Accessed {
         documents: Vec<u32>,
         at: Timestamp,
@@ -114,7 +114,7 @@ pub enum HippocampusEvent {
     Remembered {
         documents: Vec<u32>,
     },
-    /// Episodes are gone, and blocks of edges that knew them.
+    /// Episodes were removed, and the listed blocks of edges had contained them.
     Removed {
         documents: Vec<u32>,
         blocks: Vec<u32>,
@@ -126,7 +126,7 @@ pub enum HippocampusEvent {
     ModeLowered {
         to: Option<Mode>,
     },
-    /// Another run of the process cares for what was open; none: it is settled.
+    /// The open turns belong to another run of the process; none: that is settled.
     CutShort {
         run: String,
         cut: Option<Cut>,
@@ -155,7 +155,7 @@ impl Hippocampus {
                 self.results.remove(&turn);
                 self.asked.retain(|ended| ended.turn != turn);
                 if let Some(indexes) = &mut self.indexes {
-                    // A sealed episode keeps the words that it had: it is older than thousands of others by now.
+                    // A sealed episode keeps the words that it had: by now thousands of others are newer.
                     let more = episode.further_words();
                     if !before.is_empty() {
                         let _ = indexes.text.take_back(document, &before, &episode.fields(&more, 0));
@@ -264,7 +264,7 @@ impl Hippocampus {
             self.open.insert(turn, document);
             self.passed.retain(|(held, _)| *held != turn);
             self.kept_goal.clone_from(&episode.context.goal);
-            // Else what was open before has yet to be looked after.
+            // Otherwise the turns that were open before still need to be handled.
             if !self.is_cut {
                 self.run.clone_from(&episode.run);
             }
@@ -289,7 +289,7 @@ impl Hippocampus {
 }
 
 pub(super) fn index(indexes: &mut Indexes, document: u32, day: i32, indexed: &Indexed, vector: Option<&PackedVector>) {
-    // Both refuse only numbers out of order; numbers come from one counter.
+    // Both refuse only numbers out of order, and all numbers come from one counter.
     let _ = indexes.text.add(document, &Fields { vector, ..indexed.fields(day) });
     let _ = indexes.keys.add(document, &indexed.episode);
 }

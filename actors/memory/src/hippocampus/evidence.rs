@@ -14,13 +14,13 @@ use super::records::{episode_key, id_key};
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// Episodes in one answer.
+/// Maximum number of episodes in one answer.
 const MOST: usize = 512;
-/// Characters by which a person knows an episode again.
+/// Characters of a text by which a person recognises an episode.
 const SHOWN: usize = 80;
 
 impl Hippocampus {
-    /// The episode of an id, its own or that of an observation that repeated it.
+    /// The episode of an id: its own id, or that of an observation that repeated it.
     pub(super) fn by_id(id: &str, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
         let document = pulse.record::<u32>(&id_key(id))?;
         Some((document, pulse.record(&episode_key(document))?))
@@ -93,7 +93,7 @@ impl Hears<PinRecord> for Hippocampus {
 }
 
 impl Hears<ForgetRecord> for Hippocampus {
-    /// It goes as what sleep removes, with every index entry, edge and repetition of it; its turn may still be open.
+    /// Removed as sleep removes episodes, with every index entry, edge and repetition; its turn may still be open.
     fn hear(&self, wish: &ForgetRecord, pulse: &mut Pulse<'_, Self>) {
         let found = Self::by_id(&wish.id, pulse);
         if let Some((document, episode)) = &found {

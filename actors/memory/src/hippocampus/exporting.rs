@@ -1,7 +1,8 @@
-//! Pages of episodes for an export, read beside the room: out of a frozen view a page is of one moment however it goes on.
+//! Pages of episodes for an export. They are read from a frozen view, so a page shows one moment, whatever the room
+//! does meanwhile.
 //!
-//! An episode's line holds its record to the byte, of a small one what it is found by (`held.rs`), and its edges to earlier
-//! ones, by their ids: numbers differ from place to place.
+//! An episode's line contains its unchanged record. For a small episode it also contains its index data (`held.rs`).
+//! Its edges to earlier episodes are given by their ids, because numbers differ between brains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -22,21 +23,21 @@ use maxim_region::{RecordView, Unreadable, end_of, lines};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EpisodePage {
     pub lines: Vec<String>,
-    /// What to go on after; none at the end.
+    /// Where to continue; none at the end.
     pub next: Option<String>,
-    /// Records that are no text.
+    /// Number of records that aren't text.
     pub unreadable: usize,
 }
 
-/// Whether it is the place of an episode, as a page gives it.
+/// Whether this is a valid position, as a page returns it.
 pub fn is_place(after: &str) -> bool {
     after.strip_prefix(EPISODES).is_some_and(|number| u32::from_str_radix(number, 16).is_ok())
 }
 
-/// What is known of an episode's situation, by its id.
+/// Finds an episode's situation by its id.
 pub type Situations<'a> = &'a dyn Fn(&str) -> Option<Situation>;
 
-/// Episodes after a place, in the order of experience; those that are small with what the indexes hold of them.
+/// Episodes after a position, in the order of experience; small ones with their index data.
 ///
 /// # Errors
 /// A record can't be read.
@@ -72,7 +73,7 @@ pub fn page(
                     id
                 }
             };
-            // What is gone has no edges, though a block may still say so.
+            // A removed episode has no edges, even if a block still contains some.
             links.edges.extend(id.map(|to| NamedEdge::of(edge, to)));
         }
         match WholeLine::write(record, &links, held.get(number)) {
@@ -87,7 +88,7 @@ fn number_of(key: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(EPISODES)?, 16).ok()
 }
 
-/// The id of an episode, whole or compressed, which its record begins with, unless it came in another order of members.
+/// The id of a whole or compressed episode. Its record begins with it, unless its members came in another order.
 fn id_of(record: &[u8]) -> Option<String> {
     match record.strip_prefix(b"{\"id\":").or_else(|| record.strip_prefix(b"[")) {
         Some(rest) => serde_json::Deserializer::from_slice(rest).into_iter::<String>().next()?.ok(),
@@ -95,8 +96,8 @@ fn id_of(record: &[u8]) -> Option<String> {
     }
 }
 
-/// What the small ones among these episodes are found by. Their words are read out of their segments in one go, which takes as
-/// long for one of them as for a page.
+/// The index data of the small ones among these episodes. Their words are read from their segments together, which
+/// takes as long for one episode as for a page.
 fn held(
     records: &RecordView<'_>,
     situations: Situations<'_>,
@@ -131,7 +132,8 @@ fn held(
     Ok(held)
 }
 
-/// The segments of words in which these documents may be; all of them in a store that doesn't say which hold what.
+/// The segments of words that may contain these documents; all of them in a store that doesn't note which contain
+/// what.
 pub(super) fn segments(records: &RecordView<'_>, documents: &BTreeSet<u32>) -> Result<Vec<Vec<u8>>, Unreadable> {
     let under = |prefix: &[u8]| (Bound::Included(prefix.to_vec()), end_of(prefix));
     let spans = records.read_range(under(TEXT_SPANS), usize::MAX)?;
@@ -149,7 +151,7 @@ pub(super) fn segments(records: &RecordView<'_>, documents: &BTreeSet<u32>) -> R
     Ok(found)
 }
 
-/// The edges that episodes keep, from their sealed blocks and from what came since.
+/// The edges stored with episodes, from their sealed blocks and from later changes.
 fn rows(records: &RecordView<'_>, first: u32, last: u32) -> Result<BTreeMap<u32, Vec<Edge>>, Unreadable> {
     let mut rows = BTreeMap::new();
     for block in first / BLOCK..=last / BLOCK {

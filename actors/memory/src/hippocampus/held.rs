@@ -1,9 +1,9 @@
-//! What the indexes hold of an episode that sleep has made small, in an export and back: its record alone would bring half of
-//! its words, three of its things and no mode to another place.
+//! Export and import of the index data of a small episode. Its record alone would carry over only half of its words,
+//! three of its things and no mode.
 //!
-//! Its text, things and circumstances stand in the entorhinal cortex, which compares whole situations; the words of its
-//! parameters and its result in the segments of the text index alone, where they are stems. In the place that it came to
-//! they stand in a record of their own until its words are in a segment there.
+//! Its text, things and circumstances are in the entorhinal cortex, which compares whole situations. The words of its
+//! parameters and its result are only in the segments of the text index, as stems. After an import they are in a
+//! record of their own until a segment contains the words.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use super::model::{Action, EpisodicMemory};
 use super::text_index::{Fields, speaker_prefix, stems_in};
 
-/// Beside the small record, what it was found by when it was whole.
+/// The index data of a small episode from when it was whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Held {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// All words that it is found by, where nothing was said or perceived in words.
+    /// All words by which it is found, if nothing was said or perceived in words.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub more: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,18 +31,18 @@ pub struct Held {
     pub objects: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub people: Vec<String>,
-    /// Stems that none of these have: of its parameters and its result. Sorted.
+    /// Stems that the other fields don't contain: those of its parameters and its result. Sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stems: Vec<String>,
 }
 
-/// Where it stands until the words of the episode are in a segment.
+/// The key for this data until a segment contains the episode's words.
 pub(super) fn held_key(document: u32) -> Vec<u8> {
     format!("held/{document:08x}").into_bytes()
 }
 
 impl Held {
-    /// Of a small record, what is known of its situation, and all stems that it is found by.
+    /// Made from a small record, its situation if known, and all stems by which it is found.
     pub fn new(record: &EpisodicMemory, situation: Option<Situation>, stems: &BTreeSet<String>) -> Self {
         let perception = &record.perception;
         let mut held = match situation {
@@ -71,7 +71,7 @@ impl Held {
         held
     }
 
-    /// The episode as it is found: whole but for its parameters and its result.
+    /// The episode as it is indexed: whole except for its parameters and its result.
     pub fn whole(&self, record: &EpisodicMemory) -> EpisodicMemory {
         let mut whole = record.clone();
         whole.live_edges = None;
@@ -84,19 +84,19 @@ impl Held {
         whole
     }
 
-    /// Words beside the text, of the episode that [`Held::whole`] gives.
+    /// Words besides the text, for the episode that [`Held::whole`] returns.
     pub fn further_words(&self, whole: &EpisodicMemory) -> String {
         if self.more.is_empty() { whole.further_words() } else { self.more.clone() }
     }
 }
 
-/// The words before a text that say who speaks: no part of what is compared.
+/// The prefix of a text that names the speaker: it isn't compared.
 fn spoken_by<'a>(text: &'a str, people: &[String]) -> &'a str {
     let said = speaker_prefix(text).filter(|(name, _)| people.iter().any(|one| one.trim().eq_ignore_ascii_case(name)));
     said.map_or("", |(_, said)| &text[..text.len() - said.len()])
 }
 
-/// An episode by what it is indexed by: its own fields, or what is held beside a small record.
+/// An episode by its index data: its own fields, or the data held beside a small record.
 pub(super) struct Indexed<'a> {
     pub episode: Cow<'a, EpisodicMemory>,
     more: String,

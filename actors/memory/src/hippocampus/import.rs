@@ -12,7 +12,7 @@ use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
 use super::text_index::speaker_prefix;
 use maxim_region::lines;
 
-/// One line. All fields are optional except one of `text` and `tool`; null is absent.
+/// One line. All fields are optional, but `text` or `tool` must be given; null means absent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ImportLine {
@@ -41,26 +41,26 @@ fn null_is_empty<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-/// A line of an export: a whole record, which comes back byte for byte as it was.
+/// A line of an export: a whole record, which is stored unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WholeLine {
     pub episode: EpisodicMemory,
-    /// The record as it was written.
+    /// The record as it was exported.
     pub record: String,
-    /// What the episode was joined with; none in an export that doesn't tell, where it is linked anew.
+    /// The episode's links; none in an export without them, then it is linked again.
     pub links: Option<Links>,
-    /// What a small one is found by; none in an export that doesn't tell, where it is found by what its record holds.
+    /// The index data of a small episode; none in an export without it, then only its record is indexed.
     pub held: Option<Held>,
 }
 
-/// What an episode is joined with.
+/// The links of an episode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Links {
     /// Edges to earlier episodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<NamedEdge>,
-    /// Ids of turns and lines that made the same observation again.
+    /// Ids of turns and lines that repeated this observation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<String>,
 }
@@ -89,11 +89,11 @@ impl NamedEdge {
     }
 }
 
-/// The member that only an export's line has.
+/// The member that only a line of an export has.
 const EPISODE: &str = "episode";
 
 impl WholeLine {
-    /// The line that [`WholeLine::parse`] reads. Nothing for a record that isn't text.
+    /// The line that [`WholeLine::parse`] reads. None for a record that isn't text.
     pub fn write(record: &[u8], links: &Links, held: Option<&Held>) -> Option<String> {
         let links = serde_json::to_string(links).ok()?;
         let held = held.map(serde_json::to_string).transpose().ok()?;
@@ -101,7 +101,7 @@ impl WholeLine {
         Some(format!("{{\"{EPISODE}\":{},\"links\":{links}{held}}}", std::str::from_utf8(record).ok()?))
     }
 
-    /// Nothing for a line of another kind.
+    /// None for a line of another kind.
     pub fn parse(line: &str) -> Option<Result<Self, BadLine>> {
         lines::member(line, EPISODE)?;
         Some(Self::read(line))
@@ -125,7 +125,7 @@ impl WholeLine {
         if episode.id.is_empty() {
             return Err(BadLine::Nameless);
         }
-        // A whole record says itself what it is found by.
+        // A whole record contains its index data itself.
         let held = held.filter(|_| episode.is_compressed());
         Ok(Self { episode, record: record.into(), links, held })
     }
@@ -144,7 +144,7 @@ pub enum BadLine {
     Nameless,
 }
 
-/// What a line doesn't say.
+/// Values for fields that a line doesn't have.
 #[derive(Clone, Debug)]
 pub struct ImportDefaults<'a> {
     /// For a line without `id`.
@@ -164,12 +164,12 @@ impl ImportLine {
         if given(&line.text) || given(&line.tool) { Ok(line) } else { Err(BadLine::Nothing) }
     }
 
-    /// Whether it brings an id of its own.
+    /// Whether the line has an id of its own.
     pub fn is_named(&self) -> bool {
         self.id.is_some()
     }
 
-    /// A closed episode. A line with people counts as one in which a person took part, unless it says otherwise.
+    /// A closed episode. A line with people counts as one with a person taking part, unless it says otherwise.
     pub fn into_episode(self, defaults: &ImportDefaults) -> EpisodicMemory {
         let id = self.id.unwrap_or_else(|| defaults.id.to_string());
         let mut episode = EpisodicMemory::new(id, self.timestamp.unwrap_or(defaults.now));
@@ -179,7 +179,8 @@ impl ImportLine {
         episode.run = defaults.run.to_string();
         episode.perception.text = self.text.unwrap_or_default();
         episode.perception.objects = self.objects;
-        // Who was there needn't have said it: only a text that begins with the first one's name is that one's.
+        // A person who was present needn't be the speaker: only a text that begins with the first person's name
+        // counts as theirs.
         let is_first = |name: &str| self.people.first().is_some_and(|first| first.trim().eq_ignore_ascii_case(name));
         let is_said = speaker_prefix(&episode.perception.text).is_some_and(|(name, _)| is_first(name));
         episode.perception.unattributed = !self.people.is_empty() && !is_said;

@@ -20,7 +20,7 @@ use super::records::{episode_key, id_key, repeats_key};
 use super::region::{Hippocampus, RECENT, day_of};
 use maxim_region::{Hears, Pulse};
 
-/// The other ends of an episode's edges that aren't here; those that were refused, and so never will be, don't count.
+/// The other ends of an episode's edges that aren't here. Refused ones will never come, so they don't count.
 fn lacking(id: &str, links: &Links, refused: &BTreeSet<String>, pulse: &Pulse<'_, Hippocampus>) -> Vec<String> {
     let edges = links.edges.iter().take(MOST_DEGREE).map(|edge| &edge.to);
     let other = edges.filter(|to| *to != id && !refused.contains(*to));
@@ -28,8 +28,8 @@ fn lacking(id: &str, links: &Links, refused: &BTreeSet<String>, pulse: &Pulse<'_
     ends.into_iter().cloned().collect()
 }
 
-/// Joins an imported episode with those that it was joined with; an end that isn't here, or is another of that id, is left
-/// out.
+/// Links an imported episode with its neighbours. Ends that aren't here, or whose id belongs to another episode here,
+/// are left out.
 fn join(document: u32, links: &Links, refused: &BTreeSet<String>, pulse: &mut Pulse<'_, Hippocampus>) {
     let here = |edge: &NamedEdge| {
         let to = Some(&edge.to).filter(|to| !refused.contains(*to))?;
@@ -41,7 +41,7 @@ fn join(document: u32, links: &Links, refused: &BTreeSet<String>, pulse: &mut Pu
     if !row.is_empty() {
         pulse.put_bytes(edge_key(document), row_record(document, &row));
     }
-    // An id that leads elsewhere here goes on doing so.
+    // An id that is already in use here stays with its episode.
     let is_new = |repeat: &&String| pulse.record::<u32>(&id_key(repeat)).is_none();
     let repeats: Vec<&String> = links.repeats.iter().filter(is_new).collect();
     for repeat in &repeats {
@@ -53,7 +53,7 @@ fn join(document: u32, links: &Links, refused: &BTreeSet<String>, pulse: &mut Pu
     pulse.keep(HippocampusEvent::LinksRecalled { document, row });
 }
 
-/// An import under way: what the room will know once it is through.
+/// An import in progress: what the room will know when it is done.
 struct Intake<'a> {
     room: &'a Hippocampus,
     all: bool,
@@ -61,14 +61,14 @@ struct Intake<'a> {
     newest: Option<(u32, Timestamp, u32)>,
     goal: Option<String>,
     batch: VecDeque<(u32, EpisodicMemory)>,
-    /// The same as situations.
+    /// The same episodes as situations.
     stored: Vec<Situation>,
-    /// What was done in lines of other programs, and when. That of whole records stands in the export of the room that knows
-    /// when.
+    /// Actions in lines of other programs, and when. Those of whole records are exported by the room that owns these
+    /// times.
     done: Vec<(String, Timestamp)>,
-    /// The same with how it ended.
+    /// The same actions with their results.
     ended: Vec<EndedAct>,
-    /// Episodes of the file whose ids are others' here.
+    /// Episodes of the file whose ids belong to other episodes here.
     refused: BTreeSet<String>,
     waits: bool,
     /// Lines of this batch that wait for others, with what they wait for.
@@ -76,14 +76,14 @@ struct Intake<'a> {
     answer: EpisodesImported,
 }
 
-/// What a line brings beside its episode.
+/// The other contents of a line besides its episode.
 struct Came {
     record: Vec<u8>,
     links: Option<Links>,
     held: Option<Held>,
 }
 
-/// What an episode has to teach of actions: what was done, and how it ended.
+/// The action of an episode with its result, for learning.
 fn ended_act(episode: &EpisodicMemory) -> Option<EndedAct> {
     let (action, success) = (episode.action.as_ref()?, episode.success()?);
     Some(EndedAct {
@@ -98,7 +98,8 @@ fn ended_act(episode: &EpisodicMemory) -> Option<EndedAct> {
 }
 
 impl Intake<'_> {
-    /// A whole record of an export; it waits for what it is joined with, as an edge leads to an earlier episode.
+    /// A whole record of an export. It waits for the episodes it has edges to, because an edge leads to an earlier
+    /// episode.
     fn take_or_wait(&mut self, line: u64, whole: WholeLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
         let id = &whole.episode.id;
         if self.waits && Hippocampus::by_id(id, pulse).is_none() {
@@ -111,7 +112,7 @@ impl Intake<'_> {
         self.take_whole(whole, pulse)
     }
 
-    /// Takes what waited for lines of this batch; the rest is given back.
+    /// Imports lines that waited for others of this batch; the rest is returned.
     fn end_waiting(&mut self, pulse: &mut Pulse<'_, Hippocampus>) {
         loop {
             let before = self.waiting.len();
@@ -129,7 +130,7 @@ impl Intake<'_> {
         self.answer.wanting = unjoined.collect();
     }
 
-    /// A whole record of an export, which stays as it was written.
+    /// A whole record of an export, which is stored unchanged.
     fn take_whole(&mut self, whole: WholeLine, pulse: &mut Pulse<'_, Hippocampus>) -> Result<(), String> {
         let WholeLine { episode, record, links, held } = whole;
         self.answer.came.push(episode.id.clone());
@@ -186,13 +187,13 @@ impl Intake<'_> {
         self.ended.extend(ended_act(&episode));
         episode.sitting =
             sitting_after(self.newest.map(|(sitting, at, _)| (sitting, at)), episode.created, &pulse.settings().links);
-        // Plain data: JSON refuses nothing in it.
+        // Plain data, which JSON never refuses.
         let record = serde_json::to_vec(&episode).unwrap_or_default();
         self.keep(episode, Came { record, links: None, held: None }, pulse);
         Ok(())
     }
 
-    /// The episode that this one repeats, of this import or of before.
+    /// The episode that this one repeats, in this import or from before.
     fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Hippocampus>) -> Option<(u32, EpisodicMemory)> {
         let law = &pulse.settings().capture;
         let mut here = self.batch.iter().rev().take(RECENT);
@@ -232,8 +233,8 @@ impl Intake<'_> {
 
 fn other_content(id: &str) -> String {
     format!(
-        "the id {id:?} is kept already with other content; give this line another \"id\", \
-         or take the kept one out first with `maxim memory forget {id}`"
+        "the id {id:?} is stored already with other content; give this line another \"id\", \
+         or remove the stored one first with `maxim memory forget {id}`"
     )
 }
 

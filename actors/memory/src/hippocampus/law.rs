@@ -1,4 +1,4 @@
-//! When a moment becomes an episode, and what it is joined with.
+//! When a moment becomes an episode, and which episodes it is linked with.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use super::spreading::Spreading;
 use crate::section::Memory;
 use maxim_language::{is_stop_word, words};
 
-/// What makes a moment worth keeping, and what it is joined with.
+/// What makes a moment worth storing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CaptureLaw {
-    /// Novelty from which a moment is kept.
+    /// Minimum novelty for storing a moment.
     pub novel: f64,
-    /// Salience from which a moment is kept.
+    /// Minimum salience for storing a moment.
     pub salient: f64,
-    /// Pain from which a moment is kept.
+    /// Minimum pain for storing a moment.
     pub painful: f64,
-    /// Experience after which a moment is kept in any case.
+    /// A moment is stored at least this often.
     pub checkpoint: SignedDuration,
     /// An identical observation within this time updates the earlier episode.
     pub merge_within: SignedDuration,
@@ -73,22 +73,22 @@ section! {
     }
 }
 
-/// What an episode is joined with, and how activation spreads from it.
+/// How an episode is linked, and how activation spreads from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkLaw {
     /// Weights of overlap, goal and proximity in an association.
     pub overlap: f64,
     pub goal: f64,
     pub proximity: f64,
-    /// Weight from which an association is made.
+    /// Minimum weight of an association.
     pub floor: f64,
-    /// Associations made at capture, at most.
+    /// Maximum number of associations made at capture.
     pub associations: usize,
     /// |RPE| above which causal edges are made.
     pub surprise: f64,
-    /// Causes of one outcome, at most.
+    /// Maximum number of causes of one outcome.
     pub causes: usize,
-    /// A gap longer than this starts a new sitting.
+    /// A longer gap starts a new session.
     pub sitting_gap: SignedDuration,
     pub spreading: Spreading,
 }
@@ -119,16 +119,16 @@ impl Default for LinkLaw {
     }
 }
 
-/// What of the moment's surroundings decides on capture.
+/// The surroundings that decide on capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Surroundings<'a> {
-    /// The active goal of the moment before.
+    /// The active goal at the previous moment.
     pub goal_before: Option<&'a str>,
-    /// When the last episode was kept; nothing if none was.
+    /// When the last episode was stored; none if none was.
     pub last_kept: Option<Timestamp>,
 }
 
-/// Why this moment is to be kept; empty: let it pass.
+/// The reasons to store this moment; if empty, it is not stored.
 pub fn capture_reasons(episode: &EpisodicMemory, around: &Surroundings, law: &CaptureLaw) -> Vec<CaptureReason> {
     let due = around.last_kept.is_none_or(|last| episode.created.duration_since(last) >= law.checkpoint);
     let reasons = [
@@ -143,7 +143,8 @@ pub fn capture_reasons(episode: &EpisodicMemory, around: &Surroundings, law: &Ca
     reasons.into_iter().filter_map(|(holds, reason)| holds.then_some(reason)).collect()
 }
 
-/// True when `new` is the observation `old` again, within the law's time: same text, objects, people, source, context and action.
+/// True when `new` repeats the observation `old` within the law's time: same text, objects, people, source, context
+/// and action.
 pub fn is_same_observation(old: &EpisodicMemory, new: &EpisodicMemory, law: &CaptureLaw) -> bool {
     new.created.duration_since(old.created).abs() <= law.merge_within
         && old.perception == new.perception
@@ -153,14 +154,14 @@ pub fn is_same_observation(old: &EpisodicMemory, new: &EpisodicMemory, law: &Cap
         && old.success() == new.success()
 }
 
-/// True when a line tells the kept episode of its id once more. `is_timed`: the line says when it was.
+/// True when a line describes the stored episode of its id again. `is_timed`: the line has a time.
 pub fn is_told_again(kept: &EpisodicMemory, told: &EpisodicMemory, is_timed: bool) -> bool {
     let small = kept.live_edges.map(|edges| compressed(told, edges));
     let told = small.as_ref().unwrap_or(told);
-    // Under the id of a repetition stands the episode that was repeated, a little earlier.
+    // The id of a repetition leads to the repeated episode, which is slightly earlier.
     let is_own = kept.id == told.id;
     let is_then = !is_timed || !is_own || kept.created.as_microsecond() == told.created.as_microsecond();
-    // Once it was seen again, it counts as the stronger of both, with the later outcome.
+    // After a repetition, it counts as the stronger of both, with the later outcome.
     let is_untouched = kept.access_count == 0 && small.is_none() && is_own;
     let is_as_strong = (kept.salience, kept.novelty, &kept.outcome) == (told.salience, told.novelty, &told.outcome);
     is_then
@@ -171,8 +172,8 @@ pub fn is_told_again(kept: &EpisodicMemory, told: &EpisodicMemory, is_timed: boo
         && (!is_untouched || is_as_strong)
 }
 
-/// True when a whole record tells of the moment that is kept under its id. Either may have been used, pinned, seen again,
-/// ended or made small since the other was written.
+/// True when a whole record describes the moment stored under its id. Since either was written, the other may have
+/// been used, pinned, repeated, ended or compressed.
 pub fn is_same_moment(kept: &EpisodicMemory, told: &EpisodicMemory) -> bool {
     let as_small_as = |one: &EpisodicMemory, other: &EpisodicMemory| match other.live_edges {
         Some(edges) if !one.is_compressed() => compressed(one, edges),
@@ -188,7 +189,7 @@ pub fn is_same_moment(kept: &EpisodicMemory, told: &EpisodicMemory) -> bool {
         && (!has_ended || is_seen_again || kept.success() == told.success())
 }
 
-/// Takes the later observation into the earlier episode: it was seen again, and counts as the stronger of both.
+/// Merges the later observation into the earlier episode: it was seen again, and counts as the stronger of both.
 pub fn merge_observation(old: &mut EpisodicMemory, new: &EpisodicMemory) {
     old.last_accessed = old.last_accessed.max(new.created);
     old.access_count = old.access_count.saturating_add(1);
@@ -212,13 +213,13 @@ pub fn merge_observation(old: &mut EpisodicMemory, new: &EpisodicMemory) {
     }
 }
 
-/// True when an episode can be the source of new knowledge: what was inferred or dreamt up doesn't count as experience.
+/// True when an episode can be the source of new knowledge: inferred or imagined content doesn't count as experience.
 pub fn is_experience(episode: &EpisodicMemory) -> bool {
     matches!(episode.provenance, Provenance::OwnExperience | Provenance::Person | Provenance::Document)
 }
 
-/// The sitting of a moment, given that of the one before it and both times. Time that runs backwards by more than the
-/// gap starts a new one too.
+/// The session number of a moment, given the previous moment's and both times. Time that runs backwards by more than
+/// the gap also starts a new session.
 pub fn sitting_after(before: Option<(u32, Timestamp)>, now: Timestamp, law: &LinkLaw) -> u32 {
     match before {
         None => 0,
@@ -227,7 +228,7 @@ pub fn sitting_after(before: Option<(u32, Timestamp)>, now: Timestamp, law: &Lin
     }
 }
 
-/// |A ∩ B| / |A ∪ B|, case ignored; nothing if either is empty.
+/// |A ∩ B| / |A ∪ B|, ignoring case; none if either is empty.
 pub fn jaccard<'a>(a: impl IntoIterator<Item = &'a str>, b: impl IntoIterator<Item = &'a str>) -> Option<f64> {
     let a: BTreeSet<String> = a.into_iter().map(str::to_lowercase).collect();
     let b: BTreeSet<String> = b.into_iter().map(str::to_lowercase).collect();
@@ -250,15 +251,15 @@ pub struct AssociationParts {
 }
 
 impl AssociationParts {
-    /// Weight of the edge: 0.60·overlap + 0.25·goal + 0.15·proximity, or as the law weighs them.
+    /// Weight of the edge: 0.60·overlap + 0.25·goal + 0.15·proximity, or with the law's weights.
     pub fn weight(self, law: &LinkLaw) -> f64 {
         law.overlap * self.overlap + law.goal * self.goal + law.proximity * self.proximity
     }
 }
 
-/// How two episodes belong together. `text_similarity` is the floor-corrected cosine of their texts in [0, 1], nothing
-/// where one has no text. Overlap is the mean of the parts that both have; people alone are no overlap, since two turns
-/// of one speaker needn't be about one thing.
+/// How closely two episodes are related. `text_similarity` is the floor-corrected cosine of their texts in [0, 1];
+/// none if one has no text. Overlap is the mean of the parts that both have. People alone are no overlap, because two
+/// turns of one speaker may be about different things.
 pub fn association(a: &EpisodicMemory, b: &EpisodicMemory, text_similarity: Option<f64>) -> AssociationParts {
     let shared = |a: &[String], b: &[String]| jaccard(a.iter().map(String::as_str), b.iter().map(String::as_str));
     let objects = shared(&a.perception.objects, &b.perception.objects);
@@ -267,7 +268,7 @@ pub fn association(a: &EpisodicMemory, b: &EpisodicMemory, text_similarity: Opti
     AssociationParts { overlap, goal: goal_similarity(a.goal(), b.goal()), proximity: proximity(a.created, b.created) }
 }
 
-/// Mean of the likenesses that there are, each 0 to 1; 0 where people are all that both have.
+/// Mean of the known similarities, each 0 to 1; 0 if people are all that both have.
 pub fn overlap(objects: Option<f64>, people: Option<f64>, text: Option<f64>) -> f64 {
     if objects.is_none() && text.is_none() {
         return 0.0;
@@ -280,7 +281,7 @@ pub fn overlap(objects: Option<f64>, people: Option<f64>, text: Option<f64>) -> 
     sum / count
 }
 
-/// 1 for equal goals, else the Jaccard of their content words; 0 where one has none.
+/// 1 for equal goals, else the Jaccard of their content words; 0 if one has no goal.
 pub fn goal_similarity(a: Option<&str>, b: Option<&str>) -> f64 {
     let (Some(a), Some(b)) = (a, b) else {
         return 0.0;

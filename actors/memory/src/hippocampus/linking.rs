@@ -1,8 +1,8 @@
-//! Which episodes belong together: associations at capture, causes when an outcome surprises, and what is reached from
-//! what was found.
+//! Links episodes: associations at capture, causes when an outcome surprises, and the spread of activation from found
+//! episodes.
 //!
-//! A new episode is compared with those that share its goal, objects or rare words, newest first and a bounded number of
-//! each, so that its edges cost about the same however much is remembered.
+//! A new episode is compared with those that share its goal, objects or rare words, newest first and a limited number
+//! of each. So its edges cost about the same however much is remembered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,57 +21,57 @@ use super::region::{Hippocampus, Indexes};
 use super::spreading::{Spreading, strongest};
 use maxim_region::{Hears, Pulse, RecordView};
 
-/// Newest documents looked at for each key or stem.
+/// Newest documents examined for each key or stem.
 const PER_CUE: usize = 16;
 /// Rarest stems of a text that are looked up.
 const STEMS: usize = 6;
-/// Episodes just before that are looked at in any case.
+/// Immediately preceding episodes that are examined in any case.
 const JUST_BEFORE: u32 = 4;
-/// Candidates whose likeness is computed in full.
+/// Candidates whose similarity is computed in full.
 const WEIGHED: usize = 48;
 /// Episodes linked in one step.
 const STEP: usize = 16;
-/// Pause between steps while many wait, so that a percept gets in between.
+/// Delay between steps while many wait, so that a percept gets in between.
 const PAUSE: SignedDuration = SignedDuration::from_millis(2);
-/// The pause while somebody waits for an answer and more than [`LATELY`] wait to be linked, as after an import: they can wait
-/// longer.
+/// The delay while a person waits for an answer and more than [`LATELY`] episodes wait to be linked, as after an
+/// import: the episodes can wait longer.
 const LONG_PAUSE: SignedDuration = SignedDuration::from_millis(10);
 const LATELY: usize = 1024;
-/// Episodes before it among which those are looked for.
+/// Number of preceding episodes among which waiting questions are looked for.
 const LOOKED_BACK: u32 = 16;
 
-/// Edges that a step draws: as they are kept, and as other layers are told of them.
+/// Edges made in a step: in the stored form, and in the form for other layers.
 #[derive(Default)]
 struct Drawn {
     rows: Vec<(u32, Vec<Edge>)>,
     told: Vec<LayerEdge>,
 }
 
-/// What is linked, and what is yet to be.
+/// The progress of linking.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Linking {
     /// Episodes below this number were linked.
     upto: u32,
-    /// Earlier ones that were seen again.
+    /// Earlier ones that were observed again.
     again: BTreeSet<u32>,
-    /// Stretches above that came with their edges, ascending; the second number is the first behind a stretch.
+    /// Ranges above that were imported with their edges, ascending; the second number is the first after a range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     settled: Vec<(u32, u32)>,
-    /// When the next ones are linked; nothing if none waits.
+    /// When the next ones are linked; none if none waits.
     pub(super) due: Option<Timestamp>,
     /// Sealed blocks of edges.
     pub(super) blocks: u32,
-    /// Sealed blocks of which something changed since.
+    /// Sealed blocks with changes since.
     pub(super) untidy: BTreeSet<u32>,
 }
 
 impl Linking {
-    /// Something waits to be linked from now on.
+    /// From now on something waits to be linked.
     pub(super) fn expect(&mut self) {
         self.due.get_or_insert(Timestamp::UNIX_EPOCH);
     }
 
-    /// An episode was seen again.
+    /// An episode was observed again.
     pub(super) fn expect_again(&mut self, document: u32) {
         if document < self.upto {
             self.again.insert(document);
@@ -79,7 +79,7 @@ impl Linking {
         }
     }
 
-    /// Edges of these episodes, linked up to a number, were put.
+    /// Edges of these episodes were stored; all episodes up to a number are linked.
     pub(super) fn linked(&mut self, upto: u32, rows: &[(u32, Vec<Edge>)], due: Option<Timestamp>) {
         self.upto = self.upto.max(upto);
         self.pass_settled();
@@ -88,7 +88,7 @@ impl Linking {
         self.touched(rows.iter().map(|(document, _)| *document));
     }
 
-    /// These episodes came with their edges: they aren't linked. `to` is the first behind them.
+    /// These episodes were imported with their edges, so they aren't linked again. `to` is the first after them.
     pub(super) fn settle(&mut self, from: u32, to: u32) {
         match self.settled.last_mut() {
             Some((_, end)) if *end == from => *end = to,
@@ -106,7 +106,7 @@ impl Linking {
         self.settled.retain(|(_, to)| *to > self.upto);
     }
 
-    /// Episodes that are yet to be linked, of those below this number.
+    /// Number of episodes below this number that still wait to be linked.
     pub(super) fn waiting(&self, next: u32) -> usize {
         let settled: u32 = self.settled.iter().map(|(from, to)| to - from.max(&self.upto)).sum();
         self.again.len() + next.saturating_sub(self.upto).saturating_sub(settled) as usize
@@ -116,13 +116,13 @@ impl Linking {
         self.settled.iter().any(|(from, to)| (*from..*to).contains(&document))
     }
 
-    /// Blocks of these episodes have to be written again, if they are sealed.
+    /// Marks the blocks of these episodes for rewriting, if they are sealed.
     pub(super) fn touched(&mut self, documents: impl Iterator<Item = u32>) {
         self.untidy.extend(documents.map(|document| document / BLOCK).filter(|block| *block < self.blocks));
     }
 }
 
-/// Edges of an episode that aren't in a block yet, or no more.
+/// Edges of an episode that its block doesn't contain yet, or no longer contains correctly.
 pub(super) const EDGE: &[u8] = b"edge/";
 
 pub(super) fn edge_key(document: u32) -> Vec<u8> {
@@ -133,7 +133,7 @@ pub(super) fn block_key(block: u32) -> Vec<u8> {
     format!("edges/{block:06x}").into_bytes()
 }
 
-/// Edges as they are on disk: sealed blocks, and over them what came since. Episodes that are gone have none.
+/// Reads edges from disk: sealed blocks, with later changes on top. Removed episodes have none.
 pub(super) fn load_edges(linking: &mut Linking, gone: &[u32], records: &RecordView<'_>) -> Edges {
     let read = |block| (block, records.bytes(&block_key(block)).unwrap_or_default());
     let blocks: Vec<(u32, Vec<u8>)> = (0..linking.blocks).map(read).collect();
@@ -153,7 +153,7 @@ pub(super) fn load_edges(linking: &mut Linking, gone: &[u32], records: &RecordVi
     edges
 }
 
-/// The associations to make for an episode, out of what shares its keys or its rare words.
+/// The associations to make for an episode, from documents that share its keys or rare words.
 pub(super) fn associations(
     indexes: &Indexes,
     edges: &Edges,
@@ -171,7 +171,7 @@ pub(super) fn associations(
     let mut ranked: Vec<(u32, f32)> = votes.into_iter().collect();
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     ranked.truncate(WEIGHED);
-    // What has no words of its own isn't alike by words.
+    // An episode without words of its own isn't similar by words.
     let has_text = !episode.perception.text.trim().is_empty();
     let vector = indexes.text.vector_of(document).filter(|_| has_text);
     let weighed =
@@ -185,9 +185,9 @@ pub(super) fn associations(
     choose_associations(weighed.collect::<Vec<_>>(), law)
 }
 
-/// A cause by the ids of its ends: of the episode that keeps it, and of the earlier one. Associations aren't told: there
-/// are up to five an episode, each known at both ends, and by their ids they cost the graph more than all else that it holds. Recall spreads along them
-/// here.
+/// A causal edge by the ids of its ends: the episode that stores it, and the earlier one. Associations aren't
+/// reported. There are up to five per episode, each known at both ends; in the graph they would cost more than
+/// everything else. Recall spreads over them here.
 fn told_edge(id: &str, earlier: &str, edge: &Edge) -> LayerEdge {
     let (id, earlier, weight) = (id.to_owned(), earlier.to_owned(), edge.weight());
     LayerEdge { kind: "CAUSES".into(), from: earlier, to: id, weight, back: 0.0 }
@@ -205,7 +205,7 @@ impl Hippocampus {
         &self.edges
     }
 
-    /// Links the next episodes that wait.
+    /// Links the next waiting episodes.
     pub(super) fn link_some(&self, pulse: &mut Pulse<'_, Self>) {
         let Some(indexes) = &self.indexes else { return };
         let new = (self.linking.upto..self.next).filter(|document| !self.linking.is_settled(*document));
@@ -224,7 +224,7 @@ impl Hippocampus {
         let upto = todo.iter().map(|document| document + 1).max().unwrap_or(0).max(self.linking.upto);
         let is_long = !self.open.is_empty() && self.linking.waiting(self.next) > LATELY;
         let due = (upto < self.next).then(|| pulse.now().later(if is_long { LONG_PAUSE } else { PAUSE }));
-        // A row that was just put is not in what a block would be packed from.
+        // A row that was just written isn't in the data that a block would be packed from.
         if rows.iter().all(|(document, _)| document / BLOCK > self.linking.blocks) {
             self.seal_edges(upto, pulse);
         }
@@ -262,7 +262,7 @@ impl Hippocampus {
         }
     }
 
-    /// What activation reaches from these episodes, the strongest first, themselves left out.
+    /// What activation reaches from these episodes, the strongest first, without themselves.
     pub(super) fn associated(&self, seeds: &[u32], limit: usize, spreading: &Spreading) -> Vec<(u32, f64)> {
         let start = seeds.iter().map(|document| (*document, 1.0));
         let mut reached = spreading.from_seeds(start, |document, visit| self.edges.visit(document, visit));
@@ -288,8 +288,8 @@ impl Hears<PredictionErrorSensed> for Hippocampus {
 }
 
 impl Hippocampus {
-    /// What surprised was led to by what came before it with the same goal; of a moment without one, by what was done
-    /// before it in the same sitting. `surprise`: |RPE|.
+    /// A surprise was caused by earlier episodes with the same goal. For a moment without a goal: by earlier actions
+    /// in the same session. `surprise`: |RPE|.
     pub(super) fn find_causes(
         &self,
         document: u32,
@@ -316,7 +316,7 @@ impl Hippocampus {
     }
 }
 
-/// The nearest episodes before one in its sitting in which something was done.
+/// The nearest preceding episodes in the same session with an action.
 fn done_before(document: u32, sitting: u32, pulse: &Pulse<'_, Hippocampus>) -> Vec<u32> {
     let earlier = (document.saturating_sub(LOOKED_BACK)..document).rev();
     let known = earlier.filter_map(|at| Some((at, pulse.record::<EpisodicMemory>(&episode_key(at))?)));
@@ -336,20 +336,20 @@ mod tests {
 
     #[test]
     fn what_came_with_its_edges_is_passed_over_and_the_rest_is_linked() {
-        // From the beginning on: the cursor goes along.
+        // From the beginning on: the cursor moves along.
         let linking = settled(&[(0, 1), (1, 2), (2, 5)]);
         assert_eq!((linking.upto, linking.settled.as_slice()), (5, &[][..]));
-        // Behind a gap the stretches wait, and those that touch are one.
+        // After a gap the ranges wait, and adjacent ones are merged.
         let mut linking = settled(&[(3, 4), (4, 6), (8, 9)]);
         assert_eq!((linking.upto, linking.settled.as_slice()), (0, &[(3, 6), (8, 9)][..]));
         let waiting: Vec<u32> = (0..10).filter(|document| !linking.is_settled(*document)).collect();
         assert_eq!(waiting, [0, 1, 2, 6, 7, 9]);
-        // What is linked up to a stretch jumps over it, and over the next only when the gap between is linked.
+        // Linking up to a range skips it, and the next one only when the gap between is linked.
         linking.linked(3, &[], None);
         assert_eq!((linking.upto, linking.settled.as_slice()), (6, &[(8, 9)][..]));
         linking.linked(8, &[], None);
         assert_eq!((linking.upto, linking.settled.as_slice()), (9, &[][..]));
-        // The past doesn't come back.
+        // Earlier numbers have no effect.
         linking.settle(2, 3);
         assert_eq!((linking.upto, linking.settled.as_slice()), (9, &[][..]));
     }

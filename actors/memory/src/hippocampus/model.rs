@@ -1,6 +1,6 @@
 //! One remembered moment: perception → context → decision → action → outcome.
 //!
-//! Every field that is not an identity has a default, so that records of an older shape still load.
+//! All other fields than identities have a default, so that older records still load.
 
 use jiff::Timestamp;
 pub use maxim_bus::Provenance;
@@ -11,21 +11,21 @@ use serde_json::{Map, Value};
 
 use super::text_index::Fields;
 
-/// Whose word it is, from the most trusted on.
+/// The origin of the content, the most trusted first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     Owner,
-    /// What the agent saw or did itself.
+    /// The agent saw or did it itself.
     #[default]
     Own,
     Trusted,
-    /// A sense heard or saw it; nobody knows whose words they are.
+    /// A sense heard or saw it; the speaker is unknown.
     Sensor,
     Outside,
 }
 
-/// Why a moment was kept.
+/// Why a moment was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaptureReason {
@@ -48,23 +48,23 @@ pub struct Perception {
     pub text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<String>,
-    /// Whoever said it comes first, unless that isn't known.
+    /// The speaker comes first, unless unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub people: Vec<String>,
-    /// How the body stood, by what a sense told: readings by joint or axis.
+    /// The body's reported pose: readings by joint or axis.
     #[serde(skip_serializing_if = "Pose::is_empty")]
     pub pose: Pose,
-    /// It isn't known which of the people said it, if any of them did.
+    /// It is unknown which of the people said it, or whether any of them did.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unattributed: bool,
-    /// Where it came from, e.g. `comms:console`, `body`, `speech`.
+    /// Its source, e.g. `comms:console`, `body`, `speech`.
     pub source: String,
-    /// How sure the recogniser was of it, where it was heard.
+    /// The recogniser's confidence, if it was heard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
 }
 
-/// What the agent was about.
+/// The agent's situation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Context {
@@ -74,7 +74,7 @@ pub struct Context {
     pub mode: Option<String>,
 }
 
-/// What was done.
+/// The action.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Action {
@@ -83,18 +83,18 @@ pub struct Action {
     pub params: Map<String, Value>,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Outcome {
-    /// Nothing: not known.
+    /// None: unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub result: String,
 }
 
-/// A remembered moment. Its record has a name for each field; that of a compressed one is a list, see `compressed.rs`.
+/// A remembered moment. Its record has a name for each field; a compressed record is a list, see `compressed.rs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct EpisodicMemory {
@@ -117,12 +117,12 @@ pub struct EpisodicMemory {
     pub perception: Perception,
     #[serde(default)]
     pub context: Context,
-    /// The thought that led to the action, where there was one.
+    /// The thought that led to the action, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// Nothing while the cycle is open.
+    /// None while the cycle is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     #[serde(default = "no_salience")]
@@ -135,10 +135,10 @@ pub struct EpisodicMemory {
     pub person_involved: bool,
     #[serde(default)]
     pub reasons: Vec<CaptureReason>,
-    /// The stretch of experience without a gap of more than 30 minutes that it belongs to.
+    /// The number of its session: experience without a gap of more than 30 minutes.
     #[serde(default)]
     pub sitting: u32,
-    /// Edges that it had when sleep compressed it; nothing for an episode that is whole.
+    /// Number of edges when sleep compressed it; none for a whole episode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_edges: Option<u32>,
 }
@@ -155,12 +155,12 @@ fn no_pain() -> Intensity {
     Intensity::clamped(0.0)
 }
 
-/// The word by which what went wrong is found, whatever its error says.
+/// A word that finds failures, whatever their error text is.
 const FAILED: &str = "failed";
-/// Characters of a parameter by which an episode is found.
+/// Characters of a parameter that are indexed.
 const LONGEST_PARAM: usize = 120;
 
-/// What a parameter says in words.
+/// A parameter in words.
 fn told(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.chars().take(LONGEST_PARAM).collect()),
@@ -169,8 +169,8 @@ fn told(value: &Value) -> Option<String> {
     }
 }
 
-/// Tools that only speak, each with the parameter that holds the words. These may repeat what was recalled, and what is
-/// remembered must not be found again by having been said: it would speak for itself.
+/// Tools that only speak, each with the parameter that contains the words. These words may repeat a memory. A memory
+/// must not be found again because it was spoken: it would be evidence for itself.
 const SPOKEN: [(&str, &str); 4] =
     [("say", "text"), ("speak", "text"), ("send_message", "body"), ("call_user", "message")];
 
@@ -184,7 +184,7 @@ fn is_spoken(tool: &str, param: &str) -> bool {
 }
 
 impl EpisodicMemory {
-    /// An open episode of own experience with nothing in it.
+    /// An empty open episode of the agent's own experience.
     pub fn new(id: impl Into<String>, created: Timestamp) -> Self {
         Self {
             id: id.into(),
@@ -218,12 +218,12 @@ impl EpisodicMemory {
         self.action.as_ref().map(|action| action.tool.as_str()).filter(|tool| !tool.is_empty())
     }
 
-    /// Somebody's words, and nobody knows whose: a sense heard them, or they came from outside.
+    /// Somebody's words with an unknown speaker: a sense heard them, or they came from outside.
     pub fn is_hearsay(&self) -> bool {
         self.provenance == Provenance::Person && matches!(self.trust, Trust::Sensor | Trust::Outside)
     }
 
-    /// Who said it, where that is known and can be believed.
+    /// The speaker, if known and credible.
     pub fn speaker(&self) -> Option<&str> {
         let is_known = self.provenance == Provenance::Person && !self.is_hearsay() && !self.perception.unattributed;
         self.perception.people.first().map(String::as_str).filter(|_| is_known)
@@ -233,17 +233,17 @@ impl EpisodicMemory {
         self.outcome.as_ref().and_then(|outcome| outcome.success)
     }
 
-    /// True once sleep has made it small.
+    /// True after sleep has compressed it.
     pub fn is_compressed(&self) -> bool {
         self.live_edges.is_some()
     }
 
-    /// True until the outcome came.
+    /// True until the outcome comes.
     pub fn is_open(&self) -> bool {
         self.outcome.is_none()
     }
 
-    /// Words beside the perceived text by which it is found.
+    /// Words besides the perceived text by which it is found.
     pub fn further_words(&self) -> String {
         let mut words: Vec<&str> = self.perception.objects.iter().map(String::as_str).collect();
         words.extend(self.goal());
@@ -259,7 +259,7 @@ impl EpisodicMemory {
         words.join(" ")
     }
 
-    /// What the full-text index gets. `more` is [`EpisodicMemory::further_words`], `day` the local calendar day.
+    /// The fields for the full-text index. `more` is [`EpisodicMemory::further_words`], `day` the local calendar day.
     pub fn fields<'a>(&'a self, more: &'a str, day: i32) -> Fields<'a> {
         Fields {
             text: &self.perception.text,

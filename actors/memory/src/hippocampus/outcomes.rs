@@ -1,8 +1,8 @@
-//! What came of a moment: the end of its turn completes its episode, with the words of the result, and what hurt. What a
-//! person allows later completes it when it is done, and what is refused then when it is.
+//! Outcomes of a moment: the end of its turn completes its episode, with the words of the result, and pain. An action
+//! that a person allows or refuses later completes it again.
 //!
-//! A moment that nothing spoke for when it was perceived is let pass, but held for a while: where its action then fails
-//! or hurts, it is kept after all (synaptic tagging and capture).
+//! A moment without a reason to store it is held for some time. If its action then fails or hurts, it is stored after
+//! all (synaptic tagging and capture).
 
 use jiff::Timestamp;
 use maxim_bus::MessageId;
@@ -26,22 +26,22 @@ use super::records::episode_key;
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// Moments that were let pass and are held, at most; each takes the place of the oldest.
+/// Maximum number of held moments that were not stored; each new one replaces the oldest.
 pub(super) const HELD: u32 = 32;
-/// Turns whose newest result is held until they end, at most.
+/// Maximum number of turns whose newest result is held until they end.
 pub(super) const RESULTS: usize = 64;
 /// Characters of a result that are remembered.
 const LONGEST_RESULT: usize = 240;
-/// Fields in which tools put what a person would read, the first that is there.
+/// Fields in which tools put readable text; the first existing one is used.
 const TOLD_IN: [&str; 5] = ["text", "stdout", "content", "summary", "stderr"];
 
-/// A moment that was let pass.
+/// A moment that was not stored.
 #[derive(Serialize, Deserialize)]
 struct Passed {
     episode: EpisodicMemory,
-    /// How its turn ended, once it did.
+    /// How its turn ended, once it has.
     ended: Option<TurnEnded>,
-    /// Greatest |RPE| of what was done in it, where that surprised: once it is kept, it is joined to its causes.
+    /// Largest |RPE| of its actions, if they surprised. Once the moment is stored, it is linked to its causes.
     #[serde(default)]
     surprise: Option<f64>,
 }
@@ -50,7 +50,7 @@ fn passed_key(place: u32) -> Vec<u8> {
     format!("passed/{place:02x}").into_bytes()
 }
 
-/// The result's own words on one line; nothing where it has none.
+/// The result's own words on one line; empty if it has none.
 fn words_of(result: &ToolResult) -> String {
     let told = match (&result.error, &result.output) {
         (Some(error), _) => error.clone(),
@@ -67,7 +67,7 @@ fn words_of(result: &ToolResult) -> String {
     words.join(" ").chars().take(LONGEST_RESULT).collect()
 }
 
-/// Where exactly a file lies is the machine's affair; what it is called stands in the parameters.
+/// A file's exact path is a detail of the machine; its name is in the parameters.
 fn plain_fields(fields: &serde_json::Map<String, Json>) -> String {
     let told = fields.iter().filter_map(|(name, value)| match value {
         Json::Null | Json::Array(_) | Json::Object(_) => None,
@@ -78,12 +78,12 @@ fn plain_fields(fields: &serde_json::Map<String, Json>) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// The action of this intent, where it waited for a person when the turn ended.
+/// The action of this intent, if it waited for a person when the turn ended.
 fn left_in(ended: &mut TurnEnded, intent: MessageId) -> Option<&mut ActionSummary> {
     ended.actions.iter_mut().find(|action| action.id == intent && action.is_asked())
 }
 
-/// The turn as it would have ended with this refusal of an action that waited for a person; none where none did.
+/// The turn as if it had ended with this refusal of a waiting action; none if no action waited.
 fn with_refusal(mut ended: TurnEnded, refused: &IntentRefused) -> Option<TurnEnded> {
     let action = left_in(&mut ended, refused.intent).filter(|_| refused.refusal != Refusal::Asked)?;
     action.status = refused.refusal.into();
@@ -91,7 +91,7 @@ fn with_refusal(mut ended: TurnEnded, refused: &IntentRefused) -> Option<TurnEnd
     Some(ended)
 }
 
-/// The turn as it would have ended with this result of an action that waited for a person; none where none did.
+/// The turn as if it had ended with this result of a waiting action; none if no action waited.
 fn with_late(mut ended: TurnEnded, result: &ToolResult) -> Option<TurnEnded> {
     let action = left_in(&mut ended, result.intent)?;
     action.id = result.action;
@@ -100,7 +100,7 @@ fn with_late(mut ended: TurnEnded, result: &ToolResult) -> Option<TurnEnded> {
     Some(ended)
 }
 
-/// The completed episode as the bridges learn from it.
+/// The completed episode in the form that the bridges learn from.
 fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp, retold: bool) -> EpisodeLived {
     EpisodeLived {
         episode: episode.id.clone(),
@@ -121,7 +121,7 @@ fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp, retold: boo
     }
 }
 
-/// Puts into the episode what was done and what came of it. `result`: the words of the newest result, and its action.
+/// Adds the action and its outcome to the episode. `result`: the words of the newest result, and its action.
 fn complete(episode: &mut EpisodicMemory, ended: &TurnEnded, result: Option<&(MessageId, String)>) {
     // A turn in which the agent only spoke has no action of its own.
     let mut done = ended.actions.iter().rev().filter(|action| action.tool != RESPOND);
@@ -133,7 +133,7 @@ fn complete(episode: &mut EpisodicMemory, ended: &TurnEnded, result: Option<&(Me
         let result = own.or_else(|| action.reason.clone()).unwrap_or_else(|| action.status.to_string());
         episode.outcome = Some(Outcome { success, result });
     } else if episode.outcome.is_none() {
-        // What was answered may repeat what was recalled, so it stays out of what is found by words.
+        // An answer may repeat a memory, so it is not indexed by words.
         let answered = !ended.lost && ended.actions.iter().any(|action| action.status == ActionStatus::Done);
         let success = answered.then_some(true);
         episode.outcome = Some(Outcome { success, result: String::new() });
@@ -144,7 +144,7 @@ fn complete(episode: &mut EpisodicMemory, ended: &TurnEnded, result: Option<&(Me
 }
 
 impl Hippocampus {
-    /// Holds a moment that isn't kept.
+    /// Holds a moment that isn't stored.
     pub(super) fn let_pass(&self, turn: MessageId, episode: EpisodicMemory, pulse: &mut Pulse<'_, Self>) {
         let place = self.passed.back().map_or(0, |(_, place)| (place + 1) % HELD);
         pulse.put(passed_key(place), &Passed { episode, ended: None, surprise: None });
@@ -160,7 +160,7 @@ impl Hippocampus {
         self.passed.iter().any(|(of, _)| *of == turn)
     }
 
-    /// A moment that was let pass is kept after all, with what led to it where it surprised.
+    /// Stores a held moment after all, with its causes if it surprised.
     fn keep_after_all(&self, turn: MessageId, passed: Passed, pulse: &mut Pulse<'_, Self>) {
         let Passed { episode, ended, surprise } = passed;
         let (document, episode) = self.keep_moment(turn, episode, pulse);
@@ -172,7 +172,7 @@ impl Hippocampus {
         }
     }
 
-    /// What was done in a moment that was let pass surprised.
+    /// The action of a held moment surprised.
     pub(super) fn hold_surprise(&self, turn: MessageId, surprise: f64, pulse: &mut Pulse<'_, Self>) {
         if let Some((place, mut passed)) = self.passed(turn, pulse) {
             passed.surprise = Some(surprise.max(passed.surprise.unwrap_or_default()));
@@ -180,13 +180,13 @@ impl Hippocampus {
         }
     }
 
-    /// How a turn ended, of which an action may wait for a person.
+    /// How a turn ended that may still have a waiting action.
     fn left_asked(&self, turn: MessageId, pulse: &Pulse<'_, Self>) -> Option<TurnEnded> {
         let kept = self.asked.iter().find(|ended| ended.turn == turn).cloned();
         kept.or_else(|| self.passed(turn, pulse)?.1.ended)
     }
 
-    /// The turn ended so. `result`: the words of its newest result, and its action.
+    /// The turn ended in this way. `result`: the words of its newest result, and its action.
     fn take_end(&self, ended: &TurnEnded, result: Option<&(MessageId, String)>, pulse: &mut Pulse<'_, Self>) {
         if let Some((place, mut passed)) = self.passed(ended.turn, pulse) {
             complete(&mut passed.episode, ended, result);
@@ -206,7 +206,7 @@ impl Hippocampus {
         }
     }
 
-    /// The episode of the turn is whole. `before`: the further words that it had, where it was told so already.
+    /// The episode of the turn is complete. `before`: its further words as reported earlier, if it was.
     fn end(
         &self,
         document: u32,
@@ -237,7 +237,7 @@ impl Hippocampus {
 }
 
 impl Hears<ToolResult> for Hippocampus {
-    /// Its words stand in the episode when the turn ends, or at once where a person allowed it after that.
+    /// Its words are added when the turn ends; or at once if a person allowed it after that.
     fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
         let turn = result.turn;
         if self.forget_again(turn, pulse) || result.tool == RESPOND {
@@ -255,7 +255,7 @@ impl Hears<ToolResult> for Hippocampus {
 }
 
 impl Hears<IntentRefused> for Hippocampus {
-    /// A person said no when the turn was over, or nobody said anything in time.
+    /// A person said no after the turn was over, or nobody answered in time.
     fn hear(&self, refused: &IntentRefused, pulse: &mut Pulse<'_, Self>) {
         if self.forget_again(refused.turn, pulse) {
             return;
@@ -276,14 +276,14 @@ impl Hears<TurnEnded> for Hippocampus {
 }
 
 impl Hears<DeliveryEnded> for Hippocampus {
-    /// What became of a message is in the outbox; of one that was forgotten nothing is to be learned.
+    /// The outbox knows what became of a message; for a forgotten one nothing is learned.
     fn hear(&self, ended: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
         self.forget_again(ended.turn, pulse);
     }
 }
 
 impl Hears<PainSignal> for Hippocampus {
-    /// What hurt in a turn belongs to its episode, and is a reason to keep it.
+    /// Pain in a turn belongs to its episode, and is a reason to store it.
     fn hear(&self, felt: &PainSignal, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
         let is_reason = felt.intensity.get() >= pulse.settings().capture.painful;

@@ -1,4 +1,4 @@
-//! Recall: by words, by keys, and by what is associated with what was found.
+//! Recall: by words, by keys, and by association with what was found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,19 +20,20 @@ use super::text_index::{By, Meant, Query};
 use maxim_language::{clipped, words};
 use maxim_region::{Hears, Pulse, Waiting};
 
-/// Characters of an episode's text that a recalled line carries.
+/// Characters of an episode's text in a recalled line.
 pub(super) const CLIP: usize = 600;
 
-/// More than wanted are looked at: the same question may have been asked as often.
+/// More episodes are examined than wanted, because the same question may have been asked this often.
 const SPARE: usize = 100;
 
-/// Records near in meaning that are asked for: where a store has no more, the likeness of every neighbour is known.
+/// Number of records requested that are near in meaning. If a store has no more, the similarity of every neighbour is
+/// known.
 const MEANT: usize = 1_000;
-/// How long a question waits for them: less than who asked does.
+/// How long a question waits for them; less than the asker waits.
 const PATIENCE: SignedDuration = SignedDuration::from_millis(900);
 
 impl Hippocampus {
-    /// Episodes that a question finds, with their numbers.
+    /// The episodes that match a question, with their numbers.
     fn recall(
         &self,
         question: &RecallEpisodes,
@@ -91,7 +92,7 @@ impl Hippocampus {
             .collect()
     }
 
-    /// Adds what is associated with what was found. It takes the places that are free, and of five results one at least.
+    /// Adds associated episodes. They take the free places, and at least one of five.
     fn expand(&self, found: &mut Vec<(u32, f64, Via)>, own: Option<u32>, limit: usize, spreading: &Spreading) {
         let seeds: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
         let mut reached = self.associated(&seeds, limit + 1, spreading);
@@ -99,13 +100,13 @@ impl Hippocampus {
         let reserved = (limit / 5).max(usize::from(limit > 1)).min(reached.len());
         found.truncate(limit - reserved);
         let kept: Vec<u32> = found.iter().map(|(document, ..)| *document).collect();
-        // A seed that gave up its place was found by itself: it doesn't come back as an association.
+        // A seed that lost its place was found by itself, so it doesn't return as an association.
         reached.truncate(limit - kept.len());
         found.extend(reached.into_iter().map(|(document, activation)| (document, activation, Via::Association)));
     }
 }
 
-/// What a person asked, as words, where the episode holds nothing else.
+/// A person's question in words, if the episode contains nothing else.
 fn bare_question(episode: &EpisodicMemory) -> Option<String> {
     let text = episode.perception.text.as_str();
     let mut sentences = text.split_inclusive(['.', '!', '?', '\n']).map(str::trim).filter(|part| !part.is_empty());
@@ -114,11 +115,11 @@ fn bare_question(episode: &EpisodicMemory) -> Option<String> {
     only.then(|| words(text).into_iter().map(|word| word.text).collect::<Vec<_>>().join(" "))
 }
 
-/// What gets half of the places at most, and what else is free.
+/// Kinds of results that get at most half of the places, plus free ones.
 enum Bounded {
-    /// A bare question, by its words: it tells of what was asked, not of what is so.
+    /// A question without an answer, by its words: it shows what was asked, not what is true.
     Question(String),
-    /// Words of which nobody knows whose they are. However often a loudspeaker repeats them, what somebody told is found too.
+    /// Words of an unknown speaker. However often a loudspeaker repeats them, what known people said is found too.
     Hearsay,
 }
 
@@ -128,7 +129,7 @@ impl Bounded {
     }
 }
 
-/// Of one question that was asked again and again the best is found. Of questions, and of hearsay, only so much is.
+/// Of a question asked repeatedly, only the best is kept. Questions and hearsay are limited.
 fn bound(found: &mut Vec<(u32, f64, Via)>, limit: usize, mut bounded: impl FnMut(u32) -> Option<Bounded>) {
     let (mut known, mut kept, mut spare) = (BTreeSet::new(), Vec::new(), Vec::new());
     let (mut questions, mut hearsay) = (0, 0);
@@ -193,7 +194,7 @@ pub(super) fn recalled(episode: EpisodicMemory, score: f64, via: Via) -> Recalle
 }
 
 impl Hippocampus {
-    /// Waits for what an encoder outside of the program finds near; false where there is none, or no time for it.
+    /// Waits for what an external encoder finds near; false without one, or without time for it.
     fn ponder(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) -> bool {
         let text = question.filter.query.as_deref().map(str::trim).filter(|text| !text.is_empty());
         let wants = question.waits && pulse.settings().asks_meaning;
@@ -205,7 +206,7 @@ impl Hippocampus {
         true
     }
 
-    /// Answers a question that waited, with what came.
+    /// Answers a waiting question with the result.
     fn end_pondering(&self, asked: MessageId, meant: Option<&MeantFound>, pulse: &mut Pulse<'_, Self>) {
         let Some(pondered) = self.pondered.get(asked) else { return };
         let number = |id: &String| pulse.record::<u32>(&id_key(id));
@@ -223,7 +224,8 @@ impl Hippocampus {
         self.pondered.overdue(pulse.now()).into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
     }
 
-    /// How many episodes have the keys and the time of a filter; a count of words would be one of what was ranked.
+    /// How many episodes match a filter's keys and time. With words, there is no count, because it would only count
+    /// ranked ones.
     fn counted(&self, filter: &EpisodeFilter) -> Option<EpisodesCounted> {
         let keys = &self.indexes.as_ref().filter(|_| filter.query.is_none())?.keys;
         let of = |success| keys.count(&EpisodeFilter { success: Some(success), ..filter.clone() });
@@ -238,7 +240,7 @@ impl Hippocampus {
         pulse: &mut Pulse<'_, Self>,
     ) -> EpisodesRecalled {
         let found = self.recall(question, meant, pulse);
-        // What is thought of counts as used; what somebody looks up from outside doesn't.
+        // Episodes that the agent thinks of count as used; those looked up from outside don't.
         if question.except.is_some() && !found.is_empty() {
             let documents = found.iter().map(|(document, _)| *document).collect();
             pulse.keep(HippocampusEvent::Accessed { documents, at: pulse.now() });
@@ -250,7 +252,7 @@ impl Hippocampus {
 
 impl Hears<RecallEpisodes> for Hippocampus {
     fn hear(&self, question: &RecallEpisodes, pulse: &mut Pulse<'_, Self>) {
-        // A room that is behind would else answer nobody in time any more, and fall further behind with each turn.
+        // A room with a backlog would otherwise answer everyone too late and fall further behind with each turn.
         if question.until.is_some_and(|until| until < pulse.now()) {
             return;
         }

@@ -1,10 +1,10 @@
-//! Where the records of the hippocampus stand.
+//! The keys of the hippocampus's records.
 
 pub(super) fn episode_key(document: u32) -> Vec<u8> {
     format!("{EPISODES}{document:08x}").into_bytes()
 }
 
-/// Where the number of an episode stands by its id; a turn or a line that repeated an observation has its own.
+/// The key of an episode's number by its id; a turn or line that repeated an observation has its own id.
 pub(super) fn id_key(id: &str) -> Vec<u8> {
     format!("id/{id}").into_bytes()
 }
@@ -14,7 +14,7 @@ pub(super) fn repeats_key(document: u32) -> Vec<u8> {
     format!("repeats/{document:08x}").into_bytes()
 }
 
-/// Records of episodes have this prefix; their order is that of experience.
+/// Prefix of episodes' records; they are in the order of experience.
 pub const EPISODES: &str = "episode/";
 
 /// Vectors of episodes that aren't sealed yet.

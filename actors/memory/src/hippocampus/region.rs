@@ -1,10 +1,10 @@
-//! The hippocampus as a room: captures what happened, one percept one episode, and recalls it by words and keys.
+//! The hippocampus as a room: captures what happened, one episode per percept, and recalls it by words and keys.
 //!
 //! Biology: the hippocampal formation, which binds a moment into an episode and completes it from a part.
-//! Law: `law.rs` decides what is kept, `text_index` and `key_index` find it. An episode is opened by its percept, and
-//! completed in place when its turn ends.
-//! Remembers: every kept episode, as a record; its indexes in sealed segments beside the records, and a tail of the
-//! newest; edges between them. Forgets: in sleep, and what a person has forgotten (`sleeping.rs`).
+//! Law: `law.rs` decides what is stored, `text_index` and `key_index` find it. A percept opens an episode; the end of
+//! its turn completes it in place.
+//! Remembers: every stored episode, as a record; its indexes in sealed segments beside the records, and a tail of the
+//! newest; edges between episodes. Forgets: in sleep, and what a person has forgotten (`sleeping.rs`).
 //! Down: percepts wait, and recall is a missing section.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -59,33 +59,34 @@ use maxim_language::packed::PackedVector;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Questions, RecordView, Region};
 
-/// Documents among which a repeated observation is looked for.
+/// Documents among which a repeated observation is searched.
 pub(super) const RECENT: usize = 32;
 
-/// How the hippocampus is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct HippocampusSettings {
-    /// Calendar days are told apart in this zone.
+    /// The time zone for calendar days.
     pub zone: TimeZone,
-    /// The mode that episodes are marked with, unless a lower one is in force.
+    /// The mode recorded in episodes, unless a lower one is in force.
     pub mode: Mode,
-    /// Names this run of the process.
+    /// Identifies this run of the process.
     pub run: String,
-    /// Makes the vectors of what is said.
+    /// Makes the vectors of texts.
     pub encoder: Arc<dyn Encoder>,
-    /// Whether an encoder outside of the program is asked about questions that can wait.
+    /// Whether an external encoder is asked about questions that can wait.
     pub asks_meaning: bool,
-    /// Bytes that the records of episodes may take after a sleep; nothing: no limit.
+    /// Bytes that the records of episodes may take after a sleep; none: no limit.
     pub budget_bytes: Option<u64>,
-    /// What is kept.
+    /// What is stored.
     pub capture: CaptureLaw,
-    /// What is joined, and how activation spreads.
+    /// What is linked, and how activation spreads.
     pub links: LinkLaw,
     /// What is worth keeping in sleep.
     pub retention: RetentionLaw,
     /// How well an episode fits a question.
     pub weights: Weights,
-    /// Tools whose results are somebody else's words: an episode holds that they were used, not what they told.
+    /// Tools whose results are another person's words: an episode records that they were used, not what they
+    /// returned.
     pub hearsay: BTreeSet<String>,
 }
 
@@ -95,58 +96,58 @@ pub struct Hippocampus {
     pub(super) next: u32,
     /// Open episodes by their turn.
     pub(super) open: BTreeMap<MessageId, u32>,
-    /// Sitting, time and number of the newest episode.
+    /// Session, time and number of the newest episode.
     pub(super) newest: Option<(u32, Timestamp, u32)>,
     pub(super) recent: VecDeque<Recent>,
-    /// The newest turns that ended while an action of theirs waited for a person.
+    /// The newest turns that ended while one of their actions waited for a person.
     #[serde(default)]
     pub(super) asked: VecDeque<TurnEnded>,
-    /// Moments that were let pass and may be kept yet: their turns, and where they are held; the newest last.
+    /// Moments that were not stored but may be later: their turns, and where they are held; the newest last.
     #[serde(default)]
     pub(super) passed: VecDeque<(MessageId, u32)>,
-    /// The newest action of turns that are under way, and what came of it in words.
+    /// The newest action of each running turn, and its result in words.
     #[serde(default)]
     pub(super) results: BTreeMap<MessageId, (MessageId, String)>,
-    /// What the agent is about at present.
+    /// The agent's present goal.
     pub(super) goal: Option<String>,
-    /// The goal of the moment that was kept last.
+    /// The goal of the last stored moment.
     #[serde(default)]
     pub(super) kept_goal: Option<String>,
-    /// What the senses report of the place.
+    /// What the senses report about the place.
     #[serde(default)]
     pub(super) around: Around,
-    /// Segments of each index that are on disk, and the documents that they hold.
+    /// Segments of each index on disk, and the documents in them.
     pub(super) sealed: Sealed,
     #[serde(default)]
     pub(super) linking: Linking,
-    /// Episodes that are gone: their numbers stay empty.
+    /// Removed episodes: their numbers stay unused.
     #[serde(default)]
     pub(super) gone: u32,
-    /// The run of the process that what is open belongs to.
+    /// The run of the process that the open turns belong to.
     #[serde(default)]
     pub(super) run: String,
     /// Turns that were open when another run ended.
     #[serde(default)]
     pub(super) cut: Option<Cut>,
-    /// What is open belongs to another run, and nobody has looked after it yet.
+    /// The open turns belong to another run, and have not been handled yet.
     #[serde(skip)]
     pub(super) is_cut: bool,
     /// The mode that the agent has lowered itself to.
     #[serde(default)]
     pub(super) lowered: Option<Mode>,
-    /// The newest turns that a person had forgotten, by hashes of their ids: what came of them later is forgotten too.
+    /// The newest turns that a person had forgotten, by hashes of their ids: their later results are forgotten too.
     #[serde(default)]
     pub(super) forgotten: VecDeque<u64>,
     /// Uses since the last sleep, by episode.
     #[serde(default)]
     pub(super) accesses: BTreeMap<u32, Access>,
-    /// The sleep under way, or the last one.
+    /// The sleep in progress, or the last one.
     #[serde(default)]
     pub(super) round: Option<Box<Round>>,
-    /// Questions that wait for what is near in meaning, by what was asked.
+    /// Questions that wait for what is near in meaning, by the question's id.
     #[serde(default)]
     pub(super) pondered: Questions<RecallEpisodes>,
-    /// When segments are merged on.
+    /// When the next merge step is due.
     #[serde(default)]
     pub(super) merge_at: Option<Timestamp>,
     #[serde(skip)]
@@ -160,7 +161,7 @@ pub struct Hippocampus {
 pub(super) struct Recent {
     pub document: u32,
     pub at: Timestamp,
-    /// Hash of its text. A state of before has none.
+    /// Hash of its text. Older states have none.
     #[serde(default)]
     pub text: Option<u64>,
 }
@@ -179,7 +180,7 @@ impl Recent {
 pub struct Indexes {
     pub(super) text: TextIndex,
     pub(super) keys: KeyIndex,
-    /// Which segments become one, and how far that is.
+    /// Which segments are being merged, and the progress.
     pub(super) merging: Option<(Range<usize>, Merge)>,
 }
 
@@ -276,7 +277,7 @@ impl Hippocampus {
         self.open.get(&turn).copied().or_else(|| pulse.record(&id_key(&turn.to_string())))
     }
 
-    /// Episodes that are remembered.
+    /// Number of remembered episodes.
     pub fn len(&self) -> u32 {
         self.next - self.gone
     }

@@ -1,5 +1,5 @@
-//! Uses of episodes since the last sleep, in an export and back. Episodes themselves go their own way (`exporting.rs`,
-//! `importing.rs`): they are many.
+//! Export and import of uses of episodes since the last sleep. Episodes themselves have their own files
+//! (`exporting.rs`, `importing.rs`), because there are many.
 
 use maxim_bus::signals::concepts::{Layer, MemoryRef};
 use serde_json::Value as Json;
@@ -16,7 +16,7 @@ impl Remembers for Hippocampus {
         vec!["uses"]
     }
 
-    /// By the episodes' order.
+    /// In the episodes' order.
     fn recall(&self, _part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)> {
         let after = after.and_then(|id| records.get::<u32>(&id_key(id)));
         let rest = self.accesses.iter().filter(|(document, _)| after.is_none_or(|after| **document > after));
@@ -36,7 +36,7 @@ impl Remembers for Hippocampus {
             took.push(read.and_then(|access| {
                 let episode = MemoryRef::new(Layer::Hippocampus, entry.key.clone());
                 let document = pulse.record::<u32>(&id_key(&entry.key)).filter(|_| !names.is_refused(&episode));
-                // Its line may come yet, or wait itself for what it is joined with.
+                // Its line may still come, or wait for its neighbours.
                 if document.is_none() && names.here(&episode).is_none() {
                     return Ok(Took::Wanting(vec![episode]));
                 }

@@ -34,16 +34,16 @@ section! {
     ordered { remove_below <= whole_from }
 }
 
-/// Shortest age of a trace, in seconds: what was used this very moment is not infinitely strong.
+/// Minimum age of a trace, in seconds, so that a use at this moment isn't infinitely strong.
 const LEAST_AGE: f64 = 1.0;
 
-/// Uses up to which each counts by itself; of more, those between the ends count by their mean, which differs by less than
-/// 0.05 there.
+/// Number of uses up to which each counts individually. Beyond it, those between the first and the last count by
+/// their mean, which differs by less than 0.05 there.
 const COUNTED: u32 = 64;
 
-/// Base level of activation ln Σ t^−d (ACT-R) of n uses of which only the first and the last are known, the others evenly
-/// between them, as Petrov (2006) has it of those that are older than what is remembered one by one. Ages in seconds.
-/// Uses at chance times differ from it by less than 0.7; many uses within minutes count less than they would.
+/// Base level of activation ln Σ t^−d (ACT-R) of n uses of which only the first and the last are known; the others
+/// are assumed evenly between them, as Petrov (2006) does for older ones. Ages in seconds. For uses at random times
+/// it differs by less than 0.7; many uses within minutes count too little.
 fn base_level(first: f64, last: f64, uses: u32, decay: f64) -> f64 {
     let first = first.max(LEAST_AGE);
     let last = last.max(LEAST_AGE).min(first);
@@ -67,25 +67,25 @@ fn base_level(first: f64, last: f64, uses: u32, decay: f64) -> f64 {
     sum.ln()
 }
 
-/// What of an episode's place in memory counts.
+/// The episode's position in memory, as far as it counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Connections {
     /// Live edges.
     pub degree: usize,
     /// Sum of their weights.
     pub weight: f64,
-    /// The only episode of its time bin.
+    /// The only episode in its time bin.
     pub sole_representative: bool,
 }
 
-/// Retention: access (base level, squeezed into 0 to 1) + connectedness (0 to 1) + importance (0 to 1), times 1.5 for the
-/// sole representative of its time bin.
+/// Retention: access (base level, mapped to 0 to 1) + connectedness (0 to 1) + importance (0 to 1), times 1.5 for the
+/// only episode in its time bin.
 pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Timestamp, law: &RetentionLaw) -> f64 {
     let decay = law.trace_decay;
     let age = |then: Timestamp| now.duration_since(then).as_secs_f64();
     let level =
         base_level(age(episode.created), age(episode.last_accessed), episode.access_count.saturating_add(1), decay);
-    // ln of a day's trace; a use a day ago stands at one half.
+    // ln of a day's trace; a use one day ago gives one half.
     let day = -decay * 86_400f64.ln();
     let access = 1.0 / (1.0 + (day - level).exp());
     let connected = 1.0 - (-law.edge * connections.degree as f64 - law.edge * connections.weight).exp();
@@ -97,12 +97,12 @@ pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Times
     (access + connected + important) * sole
 }
 
-/// Interactions with people, successes and what is pinned are never removed, only compressed.
+/// Interactions with people, successes and pinned episodes are never removed, only compressed.
 pub fn is_protected(episode: &EpisodicMemory) -> bool {
     episode.person_involved || episode.long_term || episode.success() == Some(true)
 }
 
-/// True when sleep may remove it: not protected, not accessed for seven days, and low in score.
+/// True when sleep may remove it: not protected, not used for seven days, and with a low score.
 pub fn may_be_pruned(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &RetentionLaw) -> bool {
     let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
     !is_protected(episode) && !episode.is_open() && idle_days >= law.idle.days() && score < law.remove_below
@@ -116,8 +116,8 @@ pub enum Verdict {
     Prune,
 }
 
-/// What was not used for seven days is removed if nothing speaks for it, and else made small. What is pinned, open, small
-/// already or of high score stays as it is.
+/// An episode not used for seven days is removed if it has no reason to stay, else compressed. A pinned, open or
+/// small episode, or one with a high score, stays as it is.
 pub fn verdict(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &RetentionLaw) -> Verdict {
     let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
     if may_be_pruned(episode, score, now, law) {
@@ -144,12 +144,12 @@ mod tests {
 
     static LAW: LazyLock<RetentionLaw> = LazyLock::new(RetentionLaw::default);
 
-    /// ln Σ t^−d over all ages, none of which is forgotten.
+    /// ln Σ t^−d over all ages, none of them forgotten.
     fn exact(ages: &[f64]) -> f64 {
         ages.iter().map(|age| age.max(LEAST_AGE).powf(-0.5)).sum::<f64>().ln()
     }
 
-    /// Of these ages, by what is kept of them.
+    /// The base level of these ages from the stored values.
     fn kept(ages: &[f64]) -> f64 {
         let (first, last) = (ages.iter().copied().fold(0.0, f64::max), ages.iter().copied().fold(f64::MAX, f64::min));
         base_level(first, last, ages.len() as u32, 0.5)

@@ -1,5 +1,5 @@
-//! The hippocampus in sleep: scores its episodes and marks them, and later makes the marked small or lets them go. It does
-//! so a step at a time, when it is asked; each step is one commit, and after a crash it goes on where it was.
+//! The hippocampus in sleep: scores and marks its episodes, and later compresses or removes the marked ones. It does
+//! one step per request. Each step is one commit, so after a crash it continues where it was.
 
 use std::collections::BTreeMap;
 
@@ -22,20 +22,20 @@ use super::region::Hippocampus;
 use super::retention::{Connections, Verdict, retention, verdict};
 use maxim_region::{Hears, Pulse, source_hash};
 
-/// Episodes scored, or looked at to be let go, in one step.
+/// Episodes scored, or examined for removal, in one step.
 const SCORED: u32 = 128;
 /// Times counted in one step.
 const COUNTED: usize = 8192;
-/// Old marks taken away in one step.
+/// Old marks removed in one step.
 const CLEARED: usize = 256;
-/// Hours of a week: the bins of time in which an episode can be the only one.
+/// Hours of a week: the time bins in which an episode can be the only one.
 const HOURS_OF_WEEK: usize = 168;
-/// Stretches of the score, each 1/16 wide; the last is open.
+/// Grades of the score, each 1/16 wide; the last is open.
 const GRADES: usize = 72;
 const GRADES_PER_POINT: f64 = 16.0;
-/// Episodes whose uses are remembered between two sleeps.
+/// Maximum number of episodes whose uses are remembered between two sleeps.
 const MOST_ACCESSES: usize = 1024;
-/// Forgotten turns that are noted.
+/// Maximum number of noted forgotten turns.
 const MOST_FORGOTTEN: usize = 256;
 
 /// Uses of an episode since the last sleep.
@@ -46,7 +46,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// The more of both: the same uses told twice count once.
+    /// The larger of both: the same uses reported twice count once.
     pub(super) fn or_more(self, other: Self) -> Self {
         Self { times: self.times.max(other.times), last: self.last.max(other.last) }
     }
@@ -64,12 +64,12 @@ pub(super) fn remember(accesses: &mut BTreeMap<u32, Access>, documents: &[u32], 
     }
 }
 
-/// How far a sleep is.
+/// The progress of a sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Work {
-    /// Marks of a sleep that never ended are taken away.
+    /// Removes marks of a sleep that never ended.
     Clearing,
-    /// How many episodes each hour of the week has.
+    /// Counts the episodes in each hour of the week.
     Counting {
         from: usize,
     },
@@ -78,7 +78,7 @@ enum Work {
     },
     Scored,
     Compressing,
-    /// The disk budget is reached: compressed episodes up to a grade go.
+    /// The disk budget is exceeded: compressed episodes up to a grade are removed.
     Evicting {
         from: u32,
         grade: usize,
@@ -91,7 +91,7 @@ enum Work {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     sleep: MessageId,
-    /// When it began: ages count from here.
+    /// When it began; ages count from here.
     at: Timestamp,
     work: Work,
     tally: EpisodeTally,
@@ -108,7 +108,7 @@ impl Round {
     }
 }
 
-/// What was marked among the episodes of one step.
+/// The marks among the episodes of one step.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Marks {
     compress: Vec<u32>,
@@ -130,7 +130,7 @@ fn grade_of(score: f64) -> usize {
     ((score.max(0.0) * GRADES_PER_POINT) as usize).min(GRADES - 1)
 }
 
-/// An episode that a step looks at.
+/// An episode that a step examines.
 struct Seen {
     document: u32,
     bytes: u64,
@@ -139,7 +139,7 @@ struct Seen {
 }
 
 impl Hippocampus {
-    /// The episodes of a stretch of numbers with their scores, uses since the last sleep counted in.
+    /// The episodes of a range of numbers with their scores, including uses since the last sleep.
     fn look_at(&self, from: u32, round: &Round, pulse: &Pulse<'_, Self>) -> Vec<Seen> {
         let records = pulse.records().between(&episode_key(from), &episode_key(from.saturating_add(SCORED)));
         let zone = &pulse.settings().zone;
@@ -236,7 +236,7 @@ impl Hippocampus {
         let marks: Marks = serde_json::from_slice(&record).unwrap_or_default();
         let unsealed = self.indexes.as_ref().map_or(0, |indexes| indexes.text.unsealed());
         if unsealed > self.held_open() && marks.compress.iter().any(|document| *document >= self.sealed.before) {
-            // Before episodes become small their words have to be in segments, which don't need their records.
+            // Before episodes are compressed, their words must be in segments, which don't need the records.
             return pulse.keep(HippocampusEvent::SealAllDue);
         }
         for document in marks.compress {
@@ -260,7 +260,7 @@ impl Hippocampus {
         pulse.remove(key);
     }
 
-    /// The newest documents that no sleep seals: from the oldest on whose turn isn't over.
+    /// Number of the newest documents that no sleep seals: from the oldest with an open turn on.
     pub(super) fn held_open(&self) -> usize {
         let first = self.open.values().min();
         first.map_or(0, |first| self.next.saturating_sub(*first) as usize)
@@ -283,7 +283,7 @@ impl Hippocampus {
         pulse.put_bytes(key, after);
     }
 
-    /// The least valued small episodes go while the records take more than they may.
+    /// The least valued small episodes are removed while the records exceed their limit.
     fn after_compressing(&self, round: &mut Round, pulse: &Pulse<'_, Self>) {
         let over = pulse.settings().budget_bytes.map_or(0, |budget| round.tally.bytes_after.saturating_sub(budget));
         let mut held = 0;
@@ -314,13 +314,13 @@ impl Hippocampus {
         round.work = match (over, next < self.next) {
             (0, _) => Work::Tidying,
             (_, true) => Work::Evicting { from: next, grade },
-            // Some that were counted on could not be made small: the next ones go too.
+            // Some marked episodes could not be compressed, so the next grade is removed too.
             (_, false) if grade + 1 < GRADES => Work::Evicting { from: 0, grade: grade + 1 },
             (_, false) => Work::Tidying,
         };
     }
 
-    /// Blocks of edges of which something changed are written again, one a step.
+    /// Rewrites changed blocks of edges, one per step.
     fn tidy_some(&self, round: &mut Round, pulse: &mut Pulse<'_, Self>) {
         let Some(block) = self.linking.untidy.first().copied() else {
             round.work = Work::Done;
@@ -334,8 +334,8 @@ impl Hippocampus {
         pulse.keep(HippocampusEvent::Tidied { block });
     }
 
-    /// Takes episodes out with all that leads to them, in one commit; `forgotten` where a person wants it. Gives the bytes
-    /// of their records.
+    /// Removes episodes and everything that leads to them, in one commit; `forgotten` if a person asked for it.
+    /// Returns the bytes of their records.
     pub(super) fn remove_episodes(
         &self,
         episodes: &[(u32, String)],
@@ -383,7 +383,7 @@ impl Hippocampus {
         self.open.retain(|_, document| !documents.contains(document));
     }
 
-    /// What was held of turns that a person had forgotten goes; they themselves are noted for a while.
+    /// Removes data held for turns that a person had forgotten; the turns are noted for some time.
     pub(super) fn forget_turns(&mut self, turns: Vec<u64>) {
         if turns.is_empty() {
             return;
@@ -396,8 +396,8 @@ impl Hippocampus {
         self.forgotten.drain(..over);
     }
 
-    /// What comes of a turn that a person had forgotten before it had ended, or before a person had answered what it asked: the
-    /// rooms that learn of it too are told once more, after it. True for such a turn.
+    /// Handles late results of a turn that a person had forgotten before it ended, or before a person answered its
+    /// question. The rooms that learn from the result are told again, afterwards, to forget. True for such a turn.
     pub(super) fn forget_again(&self, turn: MessageId, pulse: &mut Pulse<'_, Self>) -> bool {
         let id = turn.to_string();
         if self.forgotten.is_empty() || !self.forgotten.contains(&source_hash(&id)) {
@@ -407,7 +407,7 @@ impl Hippocampus {
         true
     }
 
-    /// The round of this sleep, begun if it is a new one.
+    /// The round of this sleep; a new one begins if needed.
     fn round_of(&self, sleep: MessageId, now: Timestamp) -> Round {
         let known = self.round.as_deref().filter(|round| round.sleep == sleep);
         known.cloned().unwrap_or_else(|| Round::new(sleep, now))
@@ -418,7 +418,7 @@ impl Hears<ScoreEpisodes> for Hippocampus {
     fn hear(&self, asked: &ScoreEpisodes, pulse: &mut Pulse<'_, Self>) {
         let mut round = self.round_of(asked.sleep, pulse.now());
         match round.work {
-            // What isn't joined with others yet would count as good for nothing.
+            // An episode that isn't linked yet would seem worthless.
             Work::Clearing if self.linking.waiting(self.next) > 0 && self.indexes.is_some() => self.link_some(pulse),
             Work::Clearing => self.clear_marks(&mut round, pulse),
             Work::Counting { from } => self.count_hours(from, &mut round, pulse),
@@ -441,7 +441,7 @@ impl Hears<CompressEpisodes> for Hippocampus {
             Work::Compressing => self.compress_some(&mut round, pulse),
             Work::Evicting { from, grade } => self.evict_some(from, grade, &mut round, pulse),
             Work::Tidying => self.tidy_some(&mut round, pulse),
-            // What was never scored is left alone.
+            // Episodes that were never scored are left alone.
             Work::Clearing | Work::Counting { .. } | Work::Scoring { .. } => round.work = Work::Done,
             Work::Done => {}
         }

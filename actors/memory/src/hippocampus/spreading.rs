@@ -12,7 +12,7 @@ use super::law::LinkLaw;
 pub struct Spreading {
     /// Activation left after a hop over an edge of weight 1, in (0, 1].
     pub decay: f64,
-    /// Hops from a seed, at most.
+    /// Maximum number of hops from a seed.
     pub hops: usize,
     /// Activation below this is not passed on and not reported.
     pub cut_off: f64,
@@ -25,10 +25,10 @@ impl Default for Spreading {
 }
 
 impl Spreading {
-    /// Activation of every node that the seeds reach, seeds included. A node's neighbours are visited through `edges`,
-    /// which calls its argument with each neighbour and the edge's weight in [0, 1].
+    /// Activation of every node that the seeds reach, including the seeds. A node's neighbours are visited through
+    /// `edges`, which calls its argument with each neighbour and the edge's weight in [0, 1].
     ///
-    /// child = parent · decay · weight; several paths count by their maximum, so cycles can't feed themselves.
+    /// child = parent · decay · weight; of several paths the maximum counts, so cycles can't amplify themselves.
     pub fn from_seeds<N: Ord + Hash + Copy>(
         &self,
         seeds: impl IntoIterator<Item = (N, f64)>,
@@ -38,18 +38,18 @@ impl Spreading {
         let mut frontier: Vec<(N, f64)> = seeds.into_iter().collect();
         frontier.retain(|(node, start)| raise(&mut activation, *node, *start));
         for _ in 0..self.hops {
-            // A node that rose several times within a hop passes on what it has in the end.
+            // A node that rose several times within a hop passes on its final value.
             frontier.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.total_cmp(&a.1)));
             frontier.dedup_by_key(|(node, _)| *node);
             let mut next = Vec::new();
             for (node, parent) in frontier {
                 let share = parent * self.decay;
                 if share < self.cut_off {
-                    continue; // no weight is above 1
+                    continue; // no weight exceeds 1
                 }
                 edges(node, &mut |neighbour, weight| {
                     let child = share * weight;
-                    // A path that comes later and weaker has fewer hops left too, so it can't win anywhere.
+                    // A later and weaker path also has fewer hops left, so it can't win anywhere.
                     if child >= self.cut_off && raise(&mut activation, neighbour, child) {
                         next.push((neighbour, child));
                     }
@@ -61,7 +61,7 @@ impl Spreading {
     }
 }
 
-/// True if the node rose.
+/// True if the node's activation rose.
 fn raise<N: Eq + Hash>(activation: &mut HashMap<N, f64>, node: N, to: f64) -> bool {
     let known = activation.entry(node).or_insert(f64::NEG_INFINITY);
     let rises = to > *known;
@@ -71,7 +71,7 @@ fn raise<N: Eq + Hash>(activation: &mut HashMap<N, f64>, node: N, to: f64) -> bo
     rises
 }
 
-/// The strongest first, ties by node; seeds are the caller's to leave out.
+/// The strongest first, ties by node. The caller leaves out the seeds.
 pub fn strongest<N: Ord + Copy>(activation: &BTreeMap<N, f64>, limit: usize) -> Vec<(N, f64)> {
     let mut ranked: Vec<(N, f64)> = activation.iter().map(|(n, a)| (*n, *a)).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

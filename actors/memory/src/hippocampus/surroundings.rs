@@ -1,4 +1,4 @@
-//! Where a moment was lived: what the senses report at the time is part of the episode, so that it is found by that too.
+//! The surroundings of a moment: what the senses reported is part of the episode, so that it is found by that too.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use super::model::Perception;
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// The same surroundings are written down again when a third of that has passed.
+/// Unchanged surroundings are stored again after this time, a third of their lifetime.
 const RENEWED: SignedDuration = SignedDuration::from_secs(20);
-/// Things of an episode that come from its surroundings, at most; the most salient.
+/// Maximum number of things in an episode that come from its surroundings; the most salient.
 const MOST: usize = 8;
 
-/// What was around when something was last noticed.
+/// The surroundings as last noticed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Around {
     at: Option<Timestamp>,
@@ -40,13 +40,13 @@ impl Around {
         }
     }
 
-    /// Whether the same is around, in whatever order.
+    /// Whether the same things are present, in any order.
     fn is_like(&self, other: &Self) -> bool {
         let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
         set(&self.objects) == set(&other.objects) && set(&self.people) == set(&other.people) && self.pose == other.pose
     }
 
-    /// Adds what was around to what was perceived, unless it is too long ago.
+    /// Adds the surroundings to what was perceived, unless they are too old.
     pub(super) fn come_into(&self, perception: &mut Perception, now: Timestamp) {
         if self.at.is_none_or(|at| now.duration_since(at) > PRESENT) {
             return;

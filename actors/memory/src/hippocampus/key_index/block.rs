@@ -1,4 +1,4 @@
-//! A sealed block of documents: their numbers and times, and for each key the set of those that have it.
+//! A sealed block of documents: their numbers and times, and for each key the set of documents with it.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use crate::packing::{DamagedSegment, Packer, Unpacker};
 
 const KIND: [u8; 4] = *b"MXK1";
 
-/// Where the set of one key lies in a block's bytes.
+/// The position of a key's set in a block's bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub block: u32,
     at: u32,
-    /// Members.
+    /// Number of members.
     pub count: u16,
     dense: bool,
 }
 
-/// A sealed block's bytes and the ordinal of its first document.
+/// A sealed block's bytes, and the ordinal of its first document.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub bytes: Arc<[u8]>,
     pub base: u32,
     pub documents: u32,
-    /// Its earliest and its latest document, in microseconds since 1970.
+    /// Times of its earliest and its latest document, in microseconds since 1970.
     span: (i64, i64),
 }
 
-/// What is read of a block once, when it is loaded.
+/// The parts of a block that are read once, when it is loaded.
 pub(super) struct Opened {
     pub documents: Vec<u32>,
     /// Microseconds since 1970.
@@ -34,7 +34,7 @@ pub(super) struct Opened {
     pub keys: Vec<(String, Place)>,
 }
 
-/// `keys` sorted, with ascending members counted from the block's first document.
+/// `keys` must be sorted, with ascending members counted from the block's first document.
 pub(super) fn pack(documents: &[u32], times: &[i64], keys: &[(String, Vec<u16>)]) -> Vec<u8> {
     let mut out = Packer::new(KIND);
     out.count(documents.len());
@@ -55,7 +55,7 @@ pub(super) fn pack(documents: &[u32], times: &[i64], keys: &[(String, Vec<u16>)]
     out.finish()
 }
 
-/// A bit for every document is smaller than two bytes for each member.
+/// One bit per document is smaller than two bytes per member.
 fn is_dense(members: usize, documents: usize) -> bool {
     members * 16 > documents
 }
@@ -78,13 +78,13 @@ pub(super) fn open(bytes: &[u8], block: u32) -> Result<Opened, DamagedSegment> {
 }
 
 impl Block {
-    /// `times` of its documents, in their order.
+    /// `times`: those of its documents, in order.
     pub(super) fn new(bytes: Arc<[u8]>, base: u32, times: &[i64]) -> Self {
         let span = times.iter().fold((i64::MAX, i64::MIN), |(first, last), time| (first.min(*time), last.max(*time)));
         Self { bytes, base, documents: times.len() as u32, span }
     }
 
-    /// When its latest document was, in microseconds since 1970.
+    /// The time of its latest document, in microseconds since 1970.
     pub(super) fn latest(&self) -> i64 {
         self.span.1
     }
@@ -93,12 +93,12 @@ impl Block {
         self.span.0
     }
 
-    /// Whether all documents are of this time, both ends included.
+    /// Whether all documents are within this time, both ends included.
     pub(super) fn is_within(&self, (from, to): (i64, i64)) -> bool {
         self.span.0 >= from && self.span.1 <= to
     }
 
-    /// Whether some document may be of this time, both ends included.
+    /// Whether some document may be within this time, both ends included.
     pub(super) fn overlaps(&self, (from, to): (i64, i64)) -> bool {
         self.span.0 <= to && self.span.1 >= from
     }
@@ -148,7 +148,7 @@ impl Block {
         }
     }
 
-    /// How many are in all of the sets.
+    /// The number of documents that are in all of the sets.
     pub(super) fn count(&self, places: &[Place]) -> u32 {
         match places.iter().min_by_key(|place| (place.dense, place.count)) {
             None => self.documents,
@@ -165,7 +165,7 @@ impl Block {
         }
     }
 
-    /// 64 documents of a dense set; those behind the last aren't in it.
+    /// 64 documents of a dense set; positions beyond the last are not in it.
     fn word(&self, place: Place, at: usize) -> u64 {
         let start = place.at as usize + at * 8;
         let end = place.at as usize + (self.documents as usize).div_ceil(8);
@@ -175,7 +175,7 @@ impl Block {
         u64::from_le_bytes(word)
     }
 
-    /// Members of all of the sets, newest first, until `visit` says to stop (returns false).
+    /// Members of all of the sets, newest first, until `visit` returns false.
     pub(super) fn common(&self, places: &[Place], visit: &mut dyn FnMut(u32) -> bool) -> bool {
         let Some(rarest) = places.iter().min_by_key(|p| (p.dense, p.count)).copied() else {
             return (0..self.documents).rev().all(|m| visit(self.base + m));
@@ -187,7 +187,7 @@ impl Block {
                 !shared || visit(self.base + u32::from(member))
             });
         }
-        // All are dense: eight documents at a time.
+        // All sets are dense: eight documents at a time.
         let bytes = (self.documents as usize).div_ceil(8);
         (0..bytes).rev().all(|byte| {
             let read = |p: &Place| self.bytes.get(p.at as usize + byte).copied().unwrap_or(0);

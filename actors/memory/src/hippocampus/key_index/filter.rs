@@ -1,20 +1,20 @@
-//! The keys of episodes, and what a filter asks for.
+//! The keys of episodes, and the conditions of a filter.
 
 use jiff::Timestamp;
 use maxim_bus::signals::recall::EpisodeFilter;
 
-/// Which documents are looked for.
+/// The conditions on documents.
 pub(super) struct Wanted {
-    /// All of which a document must have.
+    /// Keys that a document must all have.
     pub keys: Vec<String>,
-    /// From when to when, both included, in microseconds since 1970.
+    /// Earliest and latest time, both included, in microseconds since 1970.
     pub time: (i64, i64),
-    /// Ordinals that are below this one alone.
+    /// Only ordinals below this one.
     pub below: u32,
 }
 
 impl Wanted {
-    /// A filter's words and limit aren't looked at.
+    /// The filter's words and limit are ignored.
     pub(super) fn of(filter: &EpisodeFilter) -> Self {
         let fields = [
             (Field::Goal, &filter.goal),
@@ -40,7 +40,7 @@ impl Wanted {
     }
 }
 
-/// A kind of key; its letter begins the key.
+/// A kind of key; the key begins with its letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Goal,
@@ -61,7 +61,7 @@ impl Field {
         }
     }
 
-    /// Case and runs of white space don't matter; `_` and `-` are spaces, so that "coffee_mug" is "coffee mug".
+    /// Case and runs of white space are ignored; `_` and `-` count as spaces, so "coffee_mug" equals "coffee mug".
     pub(super) fn key(self, value: &str) -> String {
         let letter = self.letter();
         let lower = value.to_lowercase();

@@ -1,4 +1,4 @@
-//! Documents that share keys with one, newest first, and how much of their keys two documents share.
+//! Documents that share keys with a given one, newest first, and the similarity of two documents by keys.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::KeyIndex;
 use super::filter::{Field, Wanted};
 use crate::hippocampus::law::{goal_similarity, proximity};
 
-/// What two documents have in common by their keys.
+/// The similarity of two documents by their keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Likeness {
-    /// Jaccard of the objects; nothing if one has none.
+    /// Jaccard of the objects; none if one has no objects.
     pub objects: Option<f64>,
     pub people: Option<f64>,
     /// 0 to 1.
@@ -20,14 +20,14 @@ pub struct Likeness {
     pub proximity: f64,
 }
 
-/// The keys of one document, ready to be compared with many.
+/// The keys of one document, prepared for many comparisons.
 pub struct Compared<'a> {
     index: &'a KeyIndex,
     time: i64,
     goal: Option<u32>,
     objects: Vec<u32>,
     people: Vec<u32>,
-    /// Likeness of goals that came up, since many documents have the same few.
+    /// Cached similarities of goals, because many documents have the same few.
     goals: BTreeMap<u32, f64>,
 }
 
@@ -62,7 +62,7 @@ impl KeyIndex {
         self.newest_with(&[&Field::Goal.key(goal)], before, most)
     }
 
-    /// A document to compare others with; nothing if it is unknown.
+    /// A document to compare others with; none if it is unknown.
     pub fn compared(&self, document: u32) -> Option<Compared<'_>> {
         let ordinal = self.ordinal(document)?;
         let (goal, objects, people) = self.split(ordinal);
@@ -70,7 +70,7 @@ impl KeyIndex {
         Some(Compared { index: self, time, goal, objects, people, goals: BTreeMap::new() })
     }
 
-    /// Living documents that have all of these keys, newest first, at most `most`, none at or above `before`.
+    /// Existing documents with all of these keys, newest first, at most `most`, all below `before`.
     fn newest_with(&self, keys: &[&str], before: u32, most: usize) -> Vec<u32> {
         let below = self.documents.partition_point(|document| *document < before) as u32;
         let mut found = Vec::with_capacity(most);
@@ -83,8 +83,8 @@ impl KeyIndex {
 }
 
 impl Compared<'_> {
-    /// Earlier documents that share keys with this one, with how much speaks for looking at them. Each list is cut off, so
-    /// that a key that everything has costs no more than a rare one.
+    /// Earlier documents that share keys with this one, with a weight for examining them. Each list is cut off, so
+    /// that a very common key costs no more than a rare one.
     pub fn candidates(&self, document: u32, most: usize, into: &mut BTreeMap<u32, f32>) {
         let index = self.index;
         let key = |id: &u32| index.traits.key(*id);
@@ -106,7 +106,7 @@ impl Compared<'_> {
         }
     }
 
-    /// What this one and another have in common; nothing if the other is unknown or gone.
+    /// The similarity to another document; none if that is unknown or removed.
     pub fn with(&mut self, other: u32) -> Option<Likeness> {
         let index = self.index;
         let ordinal = index.ordinal(other)?;

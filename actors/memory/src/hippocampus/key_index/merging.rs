@@ -1,4 +1,4 @@
-//! Several sealed blocks become one, so that a look-up of a common key reads fewer of them.
+//! Merges several sealed blocks into one, so that looking up a common key reads fewer of them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ impl KeyIndex {
         Some(start..start + MERGE_FACTOR)
     }
 
-    /// The bytes of one block in the place of several.
+    /// The bytes of one block that replaces several.
     pub fn merged(&self, parts: Range<usize>) -> Result<Arc<[u8]>, DamagedSegment> {
         let blocks = self.blocks.get(parts.clone()).unwrap_or(&[]);
         let start = blocks.first().map_or(0, |block| block.base);
@@ -39,7 +39,7 @@ impl KeyIndex {
         Ok(pack(&self.documents[columns.clone()], &self.times[columns], &keys).into())
     }
 
-    /// Puts a merged block in the place of its parts.
+    /// Replaces several blocks by the merged one.
     pub fn replace(&mut self, parts: Range<usize>, merged: Arc<[u8]>) -> Result<(), DamagedSegment> {
         let Some(base) = self.blocks.get(parts.start).map(|block| block.base) else { return Ok(()) };
         let opened = block::open(&merged, parts.start as u32)?;
@@ -57,8 +57,8 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// Times of living documents from an ordinal on, in microseconds since 1970, at most `most` looked at; and the next
-    /// ordinal, nothing at the end.
+    /// Times of existing documents from an ordinal on, in microseconds since 1970, examining at most `most`. Also the
+    /// next ordinal; none at the end.
     pub fn times_from(&self, ordinal: usize, most: usize) -> (Vec<i64>, Option<usize>) {
         let end = (ordinal + most).min(self.documents.len());
         let living = (ordinal..end).filter(|at| self.dead.binary_search(&self.documents[*at]).is_err());

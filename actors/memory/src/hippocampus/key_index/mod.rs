@@ -1,7 +1,7 @@
 //! Episodes by goal, tool, object, person, success, mode and time: sets per key, intersected, newest first.
 //!
-//! Sealed blocks of 4 096 documents hold each key's set as a list or, where it is shorter, as one bit a document. A
-//! directory in memory says which blocks have a key, so that a look-up reads these alone.
+//! Sealed blocks of 4 096 documents store each key's set as a list or, if shorter, as one bit per document. A
+//! directory in memory says which blocks have a key, so a lookup reads only those.
 
 mod block;
 mod filter;
@@ -24,11 +24,11 @@ use filter::{Field, Wanted, success_key};
 pub use kindred::{Compared, Likeness};
 use traits::Traits;
 
-/// The index. Documents are numbered by the caller, ascending, as in the text index.
+/// The index. The caller numbers documents in ascending order, as in the text index.
 #[derive(Debug, Default)]
 pub struct KeyIndex {
     blocks: Vec<Block>,
-    /// Ascending by block.
+    /// Sorted by block.
     directory: HashMap<String, Vec<Place>>,
     /// Ordinals of unsealed documents, ascending.
     tail: HashMap<String, Vec<u32>>,
@@ -39,7 +39,8 @@ pub struct KeyIndex {
     /// Microseconds since 1970.
     times: Vec<i64>,
     traits: Traits,
-    /// Some document is older than the one before it, as after an import: the newest by time must be searched for.
+    /// Some document is older than the one before it, as after an import. Then the newest by time must be searched
+    /// for.
     out_of_order: bool,
     /// Sorted.
     dead: Vec<u32>,
@@ -72,7 +73,7 @@ impl KeyIndex {
         self.documents.is_empty()
     }
 
-    /// Indexes an episode under a number above all earlier ones.
+    /// Indexes an episode under a number larger than all earlier ones.
     pub fn add(&mut self, document: u32, episode: &EpisodicMemory) -> Result<(), NotIndexed> {
         if let Some(&last) = self.documents.last()
             && last >= document
@@ -102,7 +103,7 @@ impl KeyIndex {
         self.times.push(time);
     }
 
-    /// Gives an unsealed document the keys that its episode has now (its outcome came).
+    /// Replaces the keys of an unsealed document by those of its episode now (its outcome came).
     pub fn amend(&mut self, document: u32, episode: &EpisodicMemory) -> Result<(), NotIndexed> {
         let ordinal = self.documents.binary_search(&document).map_err(|_| NotIndexed::Sealed(document))? as u32;
         let at = ordinal.checked_sub(self.sealed).ok_or(NotIndexed::Sealed(document))? as usize;
@@ -120,19 +121,19 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// Makes a document unfindable.
+    /// Removes a document from all results.
     pub fn remove(&mut self, document: u32) {
         if let Err(at) = self.dead.binary_search(&document) {
             self.dead.insert(at, document);
         }
     }
 
-    /// Documents that pass the filter, newest first, at most `limit`. The filter's words and limit are not looked at.
+    /// Documents that match the filter, newest first, at most `limit`. The filter's words and limit are ignored.
     pub fn find(&self, filter: &EpisodeFilter, limit: usize) -> Vec<u32> {
         self.newest(filter, limit).0
     }
 
-    /// The same, the oldest first. Blocks that hold nothing as old aren't looked at.
+    /// The same, oldest first. Blocks without documents that old are skipped.
     pub fn find_oldest(&self, filter: &EpisodeFilter, limit: usize) -> Vec<u32> {
         let wanted = Wanted::of(filter);
         let mut oldest = BinaryHeap::new();
@@ -154,7 +155,7 @@ impl KeyIndex {
         oldest.into_sorted_vec().into_iter().map(|(_, ordinal)| self.documents[ordinal as usize]).collect()
     }
 
-    /// How many documents pass. A block that is within the time as a whole is counted, not looked through.
+    /// The number of matching documents. A block entirely within the time is counted without reading each document.
     pub fn count(&self, filter: &EpisodeFilter) -> u64 {
         let wanted = Wanted::of(filter);
         let mut count = 0;
@@ -174,9 +175,9 @@ impl KeyIndex {
         count + whole
     }
 
-    /// The newest that pass, and how many were looked at.
+    /// The newest matching documents, and how many were examined.
     fn newest(&self, filter: &EpisodeFilter, limit: usize) -> (Vec<u32>, usize) {
-        // The oldest first; of those that were not added in the order of time, the newest may come last.
+        // A heap with the oldest first. If documents were not added in the order of time, the newest may come last.
         let mut newest = BinaryHeap::new();
         let (enough, mut looked) = (Cell::new(i64::MIN), 0);
         if limit > 0 {
@@ -196,7 +197,7 @@ impl KeyIndex {
         (newest.into_iter().map(|Reverse((_, ordinal))| self.documents[ordinal as usize]).collect(), looked)
     }
 
-    /// All documents that pass, ascending, for a ranked search among them.
+    /// All matching documents, ascending, for a ranked search among them.
     pub fn matching(&self, filter: &EpisodeFilter) -> Vec<u32> {
         let mut found = Vec::new();
         self.visit(&Wanted::of(filter), &|_| true, &mut |ordinal| {
@@ -207,8 +208,8 @@ impl KeyIndex {
         found
     }
 
-    /// Ordinals that pass, block after block from the one with the latest document on, while `wants` says of when that was
-    /// (microseconds since 1970) that it may matter, and `take` returns true.
+    /// Matching ordinals, block by block, starting at the block with the latest document. It goes on while `wants`
+    /// accepts that block's latest time (microseconds since 1970) and `take` returns true.
     fn visit(&self, wanted: &Wanted, wants: &dyn Fn(i64) -> bool, take: &mut dyn FnMut(u32) -> bool) {
         let mut pass = |ordinal: u32| !self.passes(ordinal, wanted) || take(ordinal);
         if !self.visit_tail(wanted, &mut pass) {
@@ -221,7 +222,7 @@ impl KeyIndex {
         }
     }
 
-    /// Whether a document that has the keys is all else that is wanted.
+    /// Whether a document with the keys also meets the other conditions.
     fn passes(&self, ordinal: u32, wanted: &Wanted) -> bool {
         let at = ordinal as usize;
         let is_alive = || self.dead.is_empty() || self.dead.binary_search(&self.documents[at]).is_err();
@@ -234,7 +235,7 @@ impl KeyIndex {
         self.dead.get(self.dead.partition_point(|dead| dead < first)).is_some_and(|dead| dead <= last)
     }
 
-    /// Sealed blocks that have all of the keys and may have the time, the one with the latest document last.
+    /// Sealed blocks that have all of the keys and may match the time, the one with the latest document last.
     fn holding(&self, wanted: &Wanted) -> impl DoubleEndedIterator<Item = (&Block, Vec<Place>)> {
         let list = |key: &String| self.directory.get(key).map_or(&[][..], Vec::as_slice);
         let mut lists: Vec<&[Place]> = wanted.keys.iter().map(list).collect();
@@ -256,7 +257,7 @@ impl KeyIndex {
         })
     }
 
-    /// False when `pass` wants no more.
+    /// False when `pass` asks to stop.
     fn visit_tail(&self, wanted: &Wanted, pass: &mut dyn FnMut(u32) -> bool) -> bool {
         let mut lists: Vec<&[u32]> = Vec::with_capacity(wanted.keys.len());
         for key in &wanted.keys {
@@ -278,23 +279,23 @@ impl KeyIndex {
         }
     }
 
-    /// The number after that of the last sealed document.
+    /// One more than the number of the last sealed document.
     pub fn sealed_before(&self) -> u32 {
         let last = (self.sealed as usize).checked_sub(1).and_then(|last| self.documents.get(last));
         last.map_or(0, |document| document + 1)
     }
 
-    /// Number of documents that wait for sealing.
+    /// Number of unsealed documents.
     pub fn unsealed(&self) -> usize {
         self.documents.len() - self.sealed as usize
     }
 
-    /// Seals the oldest documents when enough have come, and returns the bytes to keep. In step with the text index.
+    /// Seals the oldest documents when there are enough, and returns the bytes to store. In step with the text index.
     pub fn seal(&mut self) -> Option<Arc<[u8]>> {
         (self.unsealed() >= SEGMENT_DOCUMENTS + HELD_OPEN).then(|| self.seal_first(SEGMENT_DOCUMENTS))
     }
 
-    /// Seals all that is left; nothing if nothing is.
+    /// Seals all that is left; none if nothing is.
     pub fn seal_all(&mut self) -> Option<Arc<[u8]>> {
         (self.unsealed() > 0).then(|| self.seal_first(self.unsealed()))
     }
@@ -329,12 +330,12 @@ impl KeyIndex {
         }
     }
 
-    /// Whether a sealed block can be read.
+    /// Whether a sealed block is readable.
     pub fn is_whole(bytes: &[u8]) -> bool {
         block::open(bytes, 0).is_ok()
     }
 
-    /// The index of sealed blocks, in the order of sealing. Documents since the last seal are added again by the caller.
+    /// The index of sealed blocks, in the order of sealing. The caller adds documents since the last seal again.
     pub fn from_segments(segments: Vec<Arc<[u8]>>) -> Result<Self, DamagedSegment> {
         let mut index = Self::default();
         for bytes in segments {
@@ -357,8 +358,8 @@ impl KeyIndex {
         Ok(index)
     }
 
-    /// The other side of a block's keys. What each document has is counted first, so that a start over a million of them
-    /// makes no list for each.
+    /// Adds a block's keys by document. The keys of each document are counted first, so that a start over a million
+    /// documents makes no list for each.
     fn enter_traits(&mut self, block: &Block, keys: &[(String, Place)]) {
         let compared: Vec<(u32, Place)> =
             keys.iter().filter_map(|(key, place)| Some((self.traits.number_of(key)?, *place))).collect();
@@ -375,7 +376,7 @@ impl KeyIndex {
         }
     }
 
-    /// Seals the oldest of all but the newest `held` documents, at most `most`; nothing if there are none.
+    /// Seals the oldest documents except the newest `held`, at most `most`; none if there are none.
     pub fn seal_but(&mut self, held: usize, most: usize) -> Option<Arc<[u8]>> {
         let count = self.unsealed().saturating_sub(held).min(most);
         (count > 0).then(|| self.seal_first(count))

@@ -1,5 +1,5 @@
-//! What each document is about, by number: the other side of the key index, so that two documents can be compared
-//! without reading their records.
+//! The keys of each document, by number: the inverse of the key index, so that two documents can be compared without
+//! reading their records.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(super) struct Traits {
     numbers: HashMap<Arc<str>, u32>,
     keys: Vec<Arc<str>>,
     ids: Vec<u32>,
-    /// End of each document's stretch of `ids`.
+    /// The end of each document's range in `ids`.
     ends: Vec<u32>,
 }
 
@@ -27,19 +27,19 @@ impl Traits {
         number
     }
 
-    /// The number of a key that is compared; nothing for others.
+    /// The number of a key that is compared; none for other kinds.
     pub fn number_of(&mut self, key: &str) -> Option<u32> {
         let compared = [Field::Goal, Field::Object, Field::Person];
         compared.iter().any(|field| key.starts_with(field.letter())).then(|| self.number(key))
     }
 
-    /// Appends a document.
+    /// Adds a document.
     pub fn push(&mut self, ids: impl IntoIterator<Item = u32>) {
         self.ids.extend(ids);
         self.ends.push(self.ids.len() as u32);
     }
 
-    /// Appends documents with so many keys each: where each one's begin, and the places to put them in.
+    /// Adds documents with these numbers of keys. Returns where each one's keys begin, and the slots to fill.
     pub fn extend(&mut self, counts: &[usize]) -> (Vec<usize>, &mut [u32]) {
         let from = self.ids.len();
         let mut begins = Vec::with_capacity(counts.len());
