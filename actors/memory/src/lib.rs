@@ -55,25 +55,25 @@ maxim_config::sections! {
     }
 }
 
-/// What the stage is set up with.
+/// The stage's settings.
 #[derive(Clone)]
 pub struct Settings {
     pub sections: Sections,
-    /// Names this run of the process.
+    /// Identifies this run of the process.
     pub run: String,
-    /// The mode that memories are marked with, unless a lower one is in force.
+    /// The mode recorded in memories, unless a lower one is in force.
     pub mode: Mode,
-    /// The zone by which days are told apart.
+    /// The time zone for calendar days.
     pub zone: TimeZone,
     /// Makes the vectors of texts.
     pub encoder: Arc<dyn Encoder>,
-    /// What the encoder outside of the program is called, if there is one.
+    /// The name of the external encoder, if there is one.
     pub outer: Option<String>,
-    /// Tools whose results are somebody else's words.
+    /// Tools whose results are another person's words.
     pub hearsay: BTreeSet<String>,
-    /// Episodes that a percept is enriched with, `habit.evidence_max`.
+    /// Number of episodes added to a percept, `habit.evidence_max`.
     pub evidence: usize,
-    /// Whether a mind thinks, which is told what is associated too.
+    /// Whether a mind thinks; it is also told associated episodes.
     pub thinks: bool,
 }
 

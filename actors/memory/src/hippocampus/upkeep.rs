@@ -17,15 +17,15 @@ use super::text_index::{Merging, SEGMENT_DOCUMENTS, TextIndex, places_with};
 use maxim_language::packed::PackedVector;
 use maxim_region::{Pulse, RecordView};
 
-/// Documents in the tail from which a segment is sealed: one segment and what is held open.
+/// Documents in the tail from which a segment is sealed: one segment plus the documents held open.
 const SEAL_AT: usize = SEGMENT_DOCUMENTS + 1024;
-/// Documents of a merged segment at most, so that its record stays far below what the store takes.
+/// Maximum number of documents in a merged segment, so that its record stays far below the store's limit.
 const MOST_MERGED: usize = 40_000;
 /// Stems merged in one step.
 const STEMS: usize = 256;
-/// Pause between steps, so that a percept gets in between.
+/// Delay between steps, so that a percept gets in between.
 const PAUSE: SignedDuration = SignedDuration::from_millis(2);
-/// Numbers of removed episodes that are kept in one record.
+/// Numbers of removed episodes per record.
 const GONE_BLOCK: u32 = 4096;
 
 /// Segments on disk, by the numbers of their records, in order.
@@ -35,8 +35,8 @@ pub struct Sealed {
     keys: Vec<u32>,
     /// With the number of documents in each.
     vectors: Vec<(u32, u32)>,
-    /// The encoder of the vectors from this one of them on, which are whole: a start knows it without reading them. None in
-    /// a state of before.
+    /// The encoder of the complete vectors, and the first range from which they are complete. So a start knows this
+    /// without reading them. None in older states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     encoded: Option<(String, u32)>,
     /// The next record's number.
@@ -51,13 +51,13 @@ impl Sealed {
         self.next - 1
     }
 
-    /// Whether a stretch of vectors is known to be whole, and the present encoder's.
+    /// Whether a range of vectors is known to be complete and from the present encoder.
     fn is_encoded(&self, stretch: usize, settings: &HippocampusSettings) -> bool {
         let by = settings.encoder.id().as_str();
         self.encoded.as_ref().is_some_and(|(encoder, from)| encoder == by && stretch >= *from as usize)
     }
 
-    /// Segments of words and of keys.
+    /// Numbers of segments of words and of keys.
     pub fn counts(&self) -> (usize, usize) {
         (self.text.len(), self.keys.len())
     }
@@ -66,15 +66,15 @@ impl Sealed {
 /// Segments of words have this prefix.
 pub(super) const TEXT_SEGMENTS: &[u8] = b"segment/text/";
 
-/// Beside each segment of words the numbers of its first and its last document have this prefix, in a store that has been
-/// written to since they are noted: who looks for some documents reads no other segments.
+/// Prefix of the numbers of the first and last document of each segment of words. They exist if the store was written
+/// to since they were introduced. A search for some documents then skips the other segments.
 pub(super) const TEXT_SPANS: &[u8] = b"span/text/";
 
 fn span_key(number: u32) -> Vec<u8> {
     [TEXT_SPANS, format!("{number:06x}").as_bytes()].concat()
 }
 
-/// The segment of words whose span has this key.
+/// The segment of words for this key.
 pub(super) fn segment_of_span(key: &[u8]) -> Vec<u8> {
     [TEXT_SEGMENTS, key.strip_prefix(TEXT_SPANS).unwrap_or_default()].concat()
 }
@@ -83,12 +83,12 @@ fn segment_key(kind: &str, number: u32) -> Vec<u8> {
     format!("segment/{kind}/{number:06x}").into_bytes()
 }
 
-/// What is held beside an episode that came small and isn't sealed yet.
+/// The index data of an episode that was imported in small form and isn't sealed yet.
 fn held(document: u32, episode: &EpisodicMemory, records: &RecordView<'_>) -> Option<Held> {
     if episode.is_compressed() { records.get(&held_key(document)) } else { None }
 }
 
-/// Record of the removed episodes of a stretch.
+/// The key for the removed episodes of a range.
 fn gone_key(block: u32) -> Vec<u8> {
     format!("gone/{block:06x}").into_bytes()
 }
@@ -99,13 +99,13 @@ pub(super) fn load_gone(records: &RecordView<'_>) -> Vec<u32> {
     read.flat_map(|(_, bytes)| serde_json::from_slice::<Vec<u32>>(&bytes).unwrap_or_default()).collect()
 }
 
-/// How far a merge is.
+/// The progress of a merge.
 pub enum Merge {
     Words(Merging),
-    /// The bytes of the one segment, not yet on disk.
+    /// The bytes of the merged segment, not yet on disk.
     Text(Arc<[u8]>),
     Keys(Arc<[u8]>),
-    /// Segments that can't be merged: nothing is tried any more.
+    /// Some segments can't be merged: merging stops.
     Off,
 }
 
@@ -129,7 +129,7 @@ impl Indexes {
         };
     }
 
-    /// What was merged takes the place of its parts.
+    /// The merged segment replaces its parts.
     pub(super) fn end_merge(&mut self) {
         let replaced = match self.merging.take() {
             Some((parts, Merge::Text(bytes))) => self.text.replace(parts, bytes),
@@ -153,7 +153,7 @@ fn put_span(segment: u32, documents: &[u32], pulse: &mut Pulse<'_, Hippocampus>)
 }
 
 impl Hippocampus {
-    /// Notes the spans of written segments of a store of before: there are all or none.
+    /// Notes the spans of segments in an older store: either all have one or none.
     fn put_spans(&self, pulse: &mut Pulse<'_, Self>) {
         let Some(indexes) = &self.indexes else { return };
         for (number, segment) in self.sealed.text.iter().enumerate() {
@@ -163,7 +163,7 @@ impl Hippocampus {
         }
     }
 
-    /// Sealed segments as they are, the newest documents from their records. A damaged segment is made anew.
+    /// Loads sealed segments, and the newest documents from their records. Damaged segments are rebuilt.
     pub(super) fn load_indexes(
         &self,
         gone: &[u32],
@@ -207,7 +207,7 @@ impl Hippocampus {
         indexes
     }
 
-    /// Reads what waking reads, segment by segment. None where an index isn't whole: waking then makes it anew.
+    /// Reads what waking reads, segment by segment. None if an index is incomplete: waking then rebuilds it.
     pub(super) fn pass_over(&self, records: &RecordView<'_>, settings: &HippocampusSettings) -> Option<()> {
         load_gone(records);
         (0..self.linking.blocks).for_each(|block| drop(records.bytes(&block_key(block))));
@@ -230,7 +230,7 @@ impl Hippocampus {
         Some(())
     }
 
-    /// Vectors of sealed documents, and the episodes of those that have none.
+    /// Vectors of sealed documents, and the episodes of those without one.
     fn pass_over_vectors(&self, documents: Vec<u32>, records: &RecordView<'_>, settings: &HippocampusSettings) {
         let mut lacking: Vec<Option<u32>> = documents.into_iter().map(Some).collect();
         let mut start = 0;
@@ -252,8 +252,9 @@ impl Hippocampus {
         lacking.into_iter().flatten().for_each(|document| drop(records.bytes(&episode_key(document))));
     }
 
-    /// Vectors of sealed documents, which are read when they're looked at; those that may be another encoder's are read now.
-    /// What is another's, damaged or missing is made anew, since vectors of different encoders never meet.
+    /// Vectors of sealed documents are read on first use; those possibly from another encoder are read now. Vectors
+    /// that are another encoder's, damaged or missing are recomputed, because vectors of different encoders can't be
+    /// compared.
     fn load_vectors(&self, text: &mut TextIndex, records: &RecordView<'_>, settings: &HippocampusSettings) {
         for (at, (number, documents)) in self.sealed.vectors.iter().enumerate() {
             let key = segment_key("vectors", *number);
@@ -270,7 +271,7 @@ impl Hippocampus {
         }
     }
 
-    /// Writes segments that were sealed in memory; asks for sealing when the tail is long. True when it wrote.
+    /// Writes segments that were sealed in memory; requests sealing when the tail is long. True when it wrote.
     pub(super) fn keep_sealed(&self, pulse: &mut Pulse<'_, Self>) -> bool {
         let Some(indexes) = &self.indexes else { return false };
         let mut sealed = self.sealed.clone();
@@ -283,7 +284,7 @@ impl Hippocampus {
             sealed.text.push(name);
             put_span(name, indexes.text.documents_of_segment(number), pulse);
             let documents = indexes.text.documents_of_segment(number);
-            // What stands in the segment now.
+            // This data is in the segment now.
             for key in documents.iter().map(|document| held_key(*document)) {
                 if pulse.records().has(&key) {
                     pulse.remove(key);
@@ -303,7 +304,7 @@ impl Hippocampus {
         if sealed != self.sealed {
             self.put_spans(pulse);
             sealed.before = indexes.text.sealed_before().min(indexes.keys.sealed_before());
-            // Counted from the end: what stands before may have no vectors at all.
+            // Counted from the end, because earlier ranges may have no vectors at all.
             let from = sealed.vectors.len().saturating_sub(stretches - sound) as u32;
             sealed.encoded = Some((pulse.settings().encoder.id().as_str().to_owned(), from));
             pulse.keep(HippocampusEvent::SealWritten(sealed));
@@ -315,10 +316,10 @@ impl Hippocampus {
         false
     }
 
-    /// When segments are to be merged next; nothing while none are.
+    /// When the next merge step is due; none without a merge.
     pub(super) fn merge_due(&self) -> Option<Timestamp> {
         let indexes = self.indexes.as_ref()?;
-        // What is sealed in memory alone has no records yet that could be replaced.
+        // Segments sealed only in memory have no records yet that could be replaced.
         let written = indexes.text.segments().count() == self.sealed.text.len()
             && indexes.keys.segments().count() == self.sealed.keys.len();
         let due = match &indexes.merging {
@@ -329,7 +330,7 @@ impl Hippocampus {
         due.then(|| self.merge_at.unwrap_or(Timestamp::UNIX_EPOCH))
     }
 
-    /// A step of merging: some stems, or what was merged goes to disk.
+    /// A step of merging: some stems, or writing the merged segment to disk.
     pub(super) fn merge_some(&self, pulse: &mut Pulse<'_, Self>) {
         let at = pulse.now().later(PAUSE);
         let merging = self.indexes.as_ref().and_then(|indexes| indexes.merging.as_ref());
@@ -353,8 +354,8 @@ impl Hippocampus {
         pulse.keep(HippocampusEvent::SegmentsMerged { sealed, at });
     }
 
-    /// Episodes that go, in the record that says so. Their words stay in sealed postings until their segments are merged,
-    /// where they lead to nothing.
+    /// Notes removed episodes in their record. Their words stay in sealed postings, without effect, until the
+    /// segments are merged.
     pub(super) fn put_gone(&self, documents: &[u32], pulse: &mut Pulse<'_, Self>) {
         let mut blocks: Vec<u32> = documents.iter().map(|document| document / GONE_BLOCK).collect();
         blocks.dedup();

@@ -1,4 +1,4 @@
-//! The layers of memory as one: sessions, and what becomes of them.
+//! The layers of memory as one: sessions and their ends.
 
 mod region;
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! The memory hub as a room: knows when a session begins and ends, and tells the layers. It owns no memory itself.
+//! The memory hub as a room: decides when a session begins and ends, and tells the layers. It owns no memory itself.
 //!
 //! Biology: the medial prefrontal cortex, which tells one episode of life from the next.
-//! Law: a session begins with the first percept after a pause and ends when it is asked to, when nothing was perceived for
-//! a while, or, if the process was killed in it, at the next start. Sleep follows each end, in every mode.
-//! Remembers: the open session, how the last one ended, which part of sleep the brain is in. Forgets: sessions that ended.
-//! Down: sessions go on meanwhile and end when it is back.
+//! Law: a session begins with the first percept after a pause. It ends on request, when nothing was perceived for
+//! some time, or, if the process was killed during it, at the next start. Sleep follows each end, in every mode.
+//! Remembers: the open session, how the last one ended, the present phase of sleep. Forgets: ended sessions.
+//! Down: sessions continue meanwhile and end when it is back.
 
 use jiff::{SignedDuration, Timestamp};
 use maxim_bus::clock::Reckoned;
@@ -21,12 +21,12 @@ use serde::{Deserialize, Serialize};
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 
-/// How sessions are set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct HubSettings {
-    /// Names this run of the process: a session of another run was killed with it.
+    /// Identifies this run of the process: a session of another run was killed with it.
     pub run: String,
-    /// A session ends when nothing was perceived for so long. Default 30 min, as a sitting of episodes.
+    /// A session ends after this long without a percept. Default 30 min, like a session of episodes.
     pub idle: SignedDuration,
 }
 
@@ -45,9 +45,9 @@ pub struct MemoryHub {
     session: Option<Session>,
     sessions: u64,
     ended: Option<SessionEnding>,
-    /// The part of sleep that the brain is in; nothing while it is awake.
+    /// The present phase of sleep; none while the brain is awake.
     sleeping: Option<SleepPhase>,
-    /// Records that left their layers.
+    /// Number of records removed from their layers.
     removed: u64,
 }
 
@@ -152,7 +152,7 @@ impl Hears<SleepEnded> for MemoryHub {
 
 impl Hears<RecordsRemoved> for MemoryHub {
     fn hear(&self, removed: &RecordsRemoved, pulse: &mut Pulse<'_, Self>) {
-        // What is said once more was counted when it left.
+        // A repeated notice was counted the first time.
         if !removed.again {
             pulse.keep(HubEvent::Removed { records: removed.ids.len() as u64 });
         }

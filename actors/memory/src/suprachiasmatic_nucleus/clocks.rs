@@ -1,8 +1,8 @@
-//! The clocks of the room: oscillators that follow the real time, and at which of their phases each kind of event comes.
+//! The room's clocks: oscillators that follow the real time, and the phases at which each kind of event comes.
 //!
-//! A kind of event has a beat on a clock if it came in most of the clock's turns and always about the same phase: the
+//! A kind of event has a beat on a clock if it came in most of the clock's turns and always near the same phase: the
 //! resultant R of its phases (Mardia & Jupp 2000) passes Rayleigh's test, n R² > 4.6, which chance passes in 1 of 100
-//! cases. Events closer to each other than half a turn are one beat, so that a busy hour is no rhythm of days.
+//! cases. Events less than half a turn apart are one beat, so that a busy hour is no daily rhythm.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -14,27 +14,28 @@ use serde::{Deserialize, Serialize};
 use super::oscillators::{HebbLaw, Oscillators, PERIODS_HOURS};
 use maxim_region::keep_most;
 
-/// n R² from which phases are no chance: ln 100.
+/// n R² from which phases aren't random: ln 100.
 const RAYLEIGH: f64 = 4.605;
-/// The same for telling others of it: four clocks are tested with each kind, so that each may be wrong a fourth as often.
+/// The same for reporting it to others. Four clocks are tested with each kind, so each may be wrong only a quarter as
+/// often.
 const RAYLEIGH_OF_CLOCKS: f64 = 5.991;
-/// Share of a kind's beats that a new one leaves of what was there: about the latest fifty count.
+/// Share of the earlier beats' weight that a new beat leaves: about the latest fifty count.
 const BEATS_KEEP: f64 = 0.98;
-/// Share of the mean gap between beats that a new gap gives.
+/// Weight of a new gap in the mean gap between beats.
 const GAP_RATE: f64 = 0.2;
-/// A beat comes at least every second turn on the average; with more between, a slower clock has it.
+/// On average a beat comes at least every second turn; rarer events belong to a slower clock.
 const MOST_GAP: f64 = 2.0;
-/// Kinds whose beats are kept, those that came latest.
+/// Maximum number of kinds with beats, those that came latest.
 const KINDS: usize = 128;
 
 const CLOCKS: usize = PERIODS_HOURS.len();
-/// What people call the turns of the clocks.
+/// Names of the clocks' turns.
 const NAMES: [&str; CLOCKS] = ["day", "week", "month", "year"];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clocks {
     oscillators: Oscillators,
-    /// When the oscillators were set to the real phases last.
+    /// When the oscillators were last set to the real phases.
     at: Option<Timestamp>,
     kinds: BTreeMap<String, [Beat; CLOCKS]>,
 }
@@ -42,11 +43,11 @@ pub struct Clocks {
 /// Phases of one kind of event on one clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Beat {
-    /// Σ sin θ, Σ cos θ and how many, each fading.
+    /// Σ sin θ, Σ cos θ and the count, each fading.
     sin: f64,
     cos: f64,
     n: f64,
-    /// Mean gap between beats, in turns of the clock; 0 before there were two.
+    /// Mean gap between beats, in turns of the clock; 0 before the second beat.
     gap: f64,
     last: Timestamp,
 }
@@ -60,7 +61,7 @@ fn hours_between(from: Timestamp, to: Timestamp) -> f64 {
 }
 
 impl Beat {
-    /// `phase` in radians, `period` in hours. What lies before the last beat came too late to be one.
+    /// `phase` in radians, `period` in hours. An event before the last beat came too late to count.
     fn add(&mut self, phase: f64, at: Timestamp, period: f64) {
         let turns = hours_between(self.last, at) / period;
         if self.n > 0.0 {
@@ -84,7 +85,7 @@ impl Beat {
         self.passes(RAYLEIGH)
     }
 
-    /// A rhythm that others are told of.
+    /// A rhythm strong enough to be reported.
     fn is_locked(&self) -> bool {
         self.passes(RAYLEIGH_OF_CLOCKS)
     }
@@ -100,8 +101,8 @@ impl Beat {
 }
 
 impl Clocks {
-    /// A moment was lived: the clocks run until then, learn from how they stand to each other, and are set. `phases` in
-    /// radians, day to year. A moment that isn't after the one before changes nothing.
+    /// A moment was lived: the clocks run until then, learn from their relative phases, and are set. `phases` in
+    /// radians, day to year. A moment that isn't after the previous one changes nothing.
     pub fn observe(&mut self, at: Timestamp, phases: &[f64; CLOCKS], law: &HebbLaw) {
         let hours = self.at.map_or(0.0, |before| hours_between(before, at));
         if self.at.is_none_or(|before| before < at) {
@@ -110,7 +111,7 @@ impl Clocks {
         }
     }
 
-    /// These kinds of events came at a time.
+    /// Events of these kinds came at this time.
     pub fn came(&mut self, kinds: Vec<String>, at: Timestamp, phases: &[f64; CLOCKS]) {
         for kind in kinds {
             let beats = self.kinds.entry(kind).or_default();
@@ -120,7 +121,7 @@ impl Clocks {
         keep_most(&mut self.kinds, KINDS, |a, b| a[0].last.cmp(&b[0].last));
     }
 
-    /// What these kinds' coming at a time changes of what keeps to a clock.
+    /// How events of these kinds at this time change which kinds follow a clock.
     pub fn locking(&self, kinds: &[String], at: Timestamp, phases: &[f64; CLOCKS]) -> Vec<PhaseLocked> {
         let mut changes = Vec::new();
         for kind in kinds {
@@ -142,8 +143,8 @@ impl Clocks {
         changes
     }
 
-    /// How a kind of event is known by these times alone, each with its phases; none where there are none. With what that
-    /// changes of what keeps to a clock.
+    /// The beats of a kind of event, learned only from these times with their phases; none without times. Also the
+    /// changes in which clocks it follows.
     pub fn relearned(&self, kind: &str, times: &[(Timestamp, [f64; CLOCKS])]) -> (Option<Beats>, Vec<PhaseLocked>) {
         let mut after: [Beat; CLOCKS] = Default::default();
         for (at, phases) in times {
@@ -164,7 +165,7 @@ impl Clocks {
         ((!times.is_empty()).then_some(Beats(after)), changes)
     }
 
-    /// A kind of event is known by these beats, or not any more.
+    /// Sets the beats of a kind of event, or removes them.
     pub fn set(&mut self, kind: String, beats: Option<Beats>) {
         match beats {
             Some(Beats(beats)) => drop(self.kinds.insert(kind, beats)),
@@ -172,17 +173,17 @@ impl Clocks {
         }
     }
 
-    /// When they were set to the real phases last, and when the latest came of what they know when it comes.
+    /// When the oscillators were last set to the real phases, and when the latest known event came.
     pub fn latest(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         (self.at, self.kinds.values().map(|beats| beats[0].last).max())
     }
 
-    /// Whether they are as many as there have to be, as far as a file can say otherwise.
+    /// Whether their numbers are right, because a file could contain something else.
     pub fn are_sound(&self) -> bool {
         self.oscillators.count() == Some(CLOCKS)
     }
 
-    /// How the clocks stand. `phases`: the real ones of now, which are also those of clocks that nothing has set yet.
+    /// The state of the clocks. `phases`: the real ones now, which are also used for clocks never set.
     pub fn describe(&self, now: Timestamp, phases: &[f64; CLOCKS]) -> ClocksDescribed {
         let mut ahead = self.oscillators.clone();
         match self.at {
@@ -199,7 +200,8 @@ impl Clocks {
     }
 }
 
-/// The slowest clock on which a kind has a beat says when it comes next: what comes on Tuesdays at ten comes at ten too.
+/// The slowest clock on which a kind has a beat predicts its next time: what comes on Tuesdays at ten also comes at
+/// ten.
 fn expect(kind: &str, beats: &[Beat; CLOCKS], now_set: &Oscillators, now: Timestamp) -> Option<ExpectedEvent> {
     let clock = beats.iter().rposition(Beat::is_rhythm)?;
     let (beat, period_hours) = (beats[clock], PERIODS_HOURS[clock]);
@@ -283,9 +285,9 @@ mod tests {
 
     #[test]
     fn weeks_of_silence_are_no_surprise_and_a_time_that_jumped_in_them_is() {
-        // From this on a model is told that the time is another (habit).
+        // From this anomaly on, a model is told that the time is unusual (habit).
         const TOLD: f64 = 0.1;
-        // How two slow clocks stand to each other hangs on the time of the year.
+        // The relative phase of two slow clocks depends on the time of the year.
         for start in (0..365).step_by(30).map(|day| 24 * day + 9) {
             let mut clocks = Clocks::default();
             for minute in (0..3).flat_map(|day| (0..60).map(move |n| 60 * 24 * day + n)) {

@@ -1,4 +1,4 @@
-//! What the room answers: what is at such times, what usually is, what comes next, and what keeps a rhythm.
+//! The room's answers: what happened at such times, what is typical, what comes next, and which rhythms exist.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,21 +13,22 @@ use super::region::{Moment, SuprachiasmaticNucleus, moment_key};
 use super::rhythm::discover;
 use maxim_region::{Hears, Pulse};
 
-/// Rhythms told when nobody says how many.
+/// Default number of rhythms in an answer.
 const RHYTHMS: usize = 5;
 
-/// Expected events that are always told, those that come next.
+/// Expected events that are always included, the next ones.
 const NEXT: usize = 3;
 
-/// A stretch of time shorter than this, in hours, is known by the hours that it touches, and by days, weeks and months one
-/// shorter than that.
+/// A period shorter than this, in hours, is described by the hours that it touches; by days, weeks and months if it
+/// is shorter than the next limits.
 const MOST_HOURS: i64 = 24 * 8;
 const MOST_DAYS: i64 = 24 * 300;
 
-/// Moments of which the record is read for one answer, the newest: a room that answers for longer counts as hanging.
+/// Maximum number of moments whose records are read for one answer, the newest. A longer answer would make the room
+/// count as hanging.
 const MOST_READ: usize = 50_000;
 
-/// Whether a time is one that is asked for.
+/// Whether a time matches the query.
 fn is_between(query: &DescribeTime, at: Timestamp) -> bool {
     query.time_after.is_none_or(|earliest| at >= earliest) && query.time_before.is_none_or(|latest| at <= latest)
 }
@@ -39,7 +40,7 @@ fn is_in(wanted: &TimeBins, time: &TimeSignature) -> bool {
     scales.iter().all(|(bins, bin)| bins.is_empty() || bins.contains(bin))
 }
 
-/// These bins, and on the scales on which there are none those that a wanted stretch of time touches, if it doesn't touch all.
+/// These bins. For scales without bins: those that the wanted period touches, unless it touches all.
 fn narrowed(bins: &TimeBins, query: &DescribeTime, zone: &TimeZone) -> TimeBins {
     let mut near = bins.clone();
     let (Some(first), Some(last)) = (query.time_after, query.time_before) else { return near };
@@ -85,7 +86,7 @@ fn narrowed(bins: &TimeBins, query: &DescribeTime, zone: &TimeZone) -> TimeBins 
 }
 
 impl SuprachiasmaticNucleus {
-    /// What was done in these bins of late and how often, the most frequent first.
+    /// Recent activities in these bins with their counts, the most frequent first.
     fn typical(&self, query: &DescribeTime, bins: &TimeBins, pulse: &Pulse<'_, Self>) -> Vec<(String, u64)> {
         let zone = &pulse.settings().zone;
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
@@ -100,7 +101,7 @@ impl SuprachiasmaticNucleus {
         counts
     }
 
-    /// Of these moments, those of the wanted time, as far as they are looked at; and how many aren't.
+    /// Of these moments, those of the wanted time, as far as they are examined; and how many are not.
     fn between(&self, mut found: Vec<u32>, query: &DescribeTime, pulse: &Pulse<'_, Self>) -> (Vec<u32>, u64) {
         let unseen = found.len().saturating_sub(MOST_READ);
         found.truncate(MOST_READ);
@@ -119,7 +120,7 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
             true => TimeBins { hours: vec![now.hour], days: vec![now.day], ..TimeBins::default() },
             false => query.bins.clone(),
         };
-        // When a moment was stands in its record: no more of them are read than may lie in the time that is asked for.
+        // A moment's time is in its record: no more are read than may lie in the wanted time.
         let near = if is_bounded { narrowed(&bins, query, &pulse.settings().zone) } else { bins.clone() };
         let enough = if is_bounded || query.sole { usize::MAX } else { query.limit };
         let mut found = if query.like_now { index.similar(&now, enough) } else { index.find(&near, enough) };
@@ -127,7 +128,7 @@ impl Hears<DescribeTime> for SuprachiasmaticNucleus {
         if is_bounded {
             (found, unseen) = self.between(found, query, pulse);
             matching = found.len() as u64;
-            // What is most like now stands in other bins.
+            // The moments most similar to now are in other bins.
             if query.like_now {
                 let (in_bins, more) = self.between(index.find(&near, usize::MAX), query, pulse);
                 (matching, unseen) = (in_bins.len() as u64, unseen.max(more));

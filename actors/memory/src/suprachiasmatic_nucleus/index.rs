@@ -1,5 +1,5 @@
-//! Episodes by hour, day of week, week of month and month: one bit a bin and episode, so that any union or intersection
-//! of bins is a pass over packed words. 47 bins cost 6 bytes an episode, number and bins another 8.
+//! Episodes by hour, day of week, week of month and month: one bit per bin and episode, so any union or intersection
+//! of bins is a pass over packed words. 47 bins cost 6 bytes per episode, number and bins another 8.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const WEEKS: usize = 31;
 const MONTHS: usize = 35;
 const BINS: usize = 47;
 
-/// Bins of each scale that is asked; a value out of range is no bin.
+/// The requested bins of each scale; values out of range are ignored.
 fn scales(wanted: &TimeBins) -> Vec<Vec<usize>> {
     let bins = |start: usize, end: usize, values: &[u8], first: u8| {
         let bin = move |v: &u8| v.checked_sub(first).map(|v| start + usize::from(v)).filter(|bin| *bin < end);
@@ -33,22 +33,22 @@ fn scales(wanted: &TimeBins) -> Vec<Vec<usize>> {
     .collect()
 }
 
-/// The index. Documents are numbered by the caller, ascending.
+/// The index. The caller numbers documents in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct BinIndex {
     documents: Vec<u32>,
-    /// Hour, day, week and month (from 0) of each, in 5, 3, 2 and 4 bits.
+    /// Hour, day, week and month (from 0) of each document, in 5, 3, 2 and 4 bits.
     packed: Vec<u16>,
     bits: Vec<Vec<u64>>,
     counts: Vec<u32>,
-    /// Living documents of each hour of each day of the week, day by day: what every percept asks for.
+    /// Existing documents in each hour of each day of the week, day by day: every percept asks for this.
     hours_of_week: Vec<u32>,
     alive: Vec<u64>,
     gone: usize,
     sealed: usize,
 }
 
-/// The place of an hour of a day of the week among all of them.
+/// The index of an hour of a day of the week.
 fn hour_of_week(hour: usize, day: usize) -> usize {
     (day - DAYS) * 24 + hour
 }
@@ -60,7 +60,7 @@ fn pack(time: &TimeSignature) -> u16 {
         | u16::from(time.month.saturating_sub(1) & 15) << 10
 }
 
-/// Bins of a packed time, one a scale.
+/// Bins of a packed time, one per scale.
 fn unpack(packed: u16) -> [usize; 4] {
     let bits = |shift: u16, width: u16| usize::from(packed >> shift & ((1 << width) - 1));
     [HOURS + bits(0, 5).min(23), DAYS + bits(5, 3).min(6), WEEKS + bits(8, 2), MONTHS + bits(10, 4).min(11)]
@@ -75,7 +75,7 @@ impl BinIndex {
         self.documents.len()
     }
 
-    /// Documents that were not removed.
+    /// Number of documents that were not removed.
     pub fn living(&self) -> usize {
         self.documents.len() - self.gone
     }
@@ -84,7 +84,7 @@ impl BinIndex {
         self.documents.is_empty()
     }
 
-    /// Indexes a document under a number above all earlier ones; false, and nothing done, for another.
+    /// Indexes a document under a number larger than all earlier ones; false, with nothing done, for another number.
     pub fn add(&mut self, document: u32, time: &TimeSignature) -> bool {
         self.enter(document, pack(time))
     }
@@ -109,7 +109,7 @@ impl BinIndex {
         true
     }
 
-    /// Makes a document unfindable.
+    /// Removes a document from all results.
     pub fn remove(&mut self, document: u32) {
         let Ok(ordinal) = self.documents.binary_search(&document) else {
             return;
@@ -141,8 +141,8 @@ impl BinIndex {
         found
     }
 
-    /// Documents at the times most like this one, the likest and of equals the newest first, at most `limit`. Likeness is
-    /// that of `TimeSignature::likeness` between the middles of bins.
+    /// Documents at the times most similar to this one, the most similar and then the newest first, at most `limit`.
+    /// Similarity is `TimeSignature::likeness` between the middles of bins.
     pub fn similar(&self, time: &TimeSignature, limit: usize) -> Vec<u32> {
         let phases = time.phases.to_array();
         let like = |packed: u16| {
@@ -152,7 +152,7 @@ impl BinIndex {
             let other = [
                 circadian,
                 ((day - DAYS) as f64 + circadian) / 7.0,
-                // The fourth week of a month is longer by what the month has over 28 days.
+                // The fourth week of a month is longer by the days beyond 28.
                 middle(week, WEEKS, 4.3),
                 middle(month, MONTHS, 12.0),
             ];
@@ -172,7 +172,8 @@ impl BinIndex {
         found.into_iter().map(|(_, document)| document).collect()
     }
 
-    /// How many documents are in the wanted bins: known for one hour of one day of the week, else a pass over the words.
+    /// Number of documents in the wanted bins: stored for one hour of one day of the week, else one pass over the
+    /// words.
     pub fn count(&self, query: &TimeBins) -> usize {
         if let ([hour], [day], true, true) =
             (&*query.hours, &*query.days, query.weeks.is_empty(), query.months.is_empty())
@@ -191,7 +192,7 @@ impl BinIndex {
         scales.iter().fold(self.alive[word], |all, bins| all & bins.iter().fold(0, |any, bin| any | of(bin)))
     }
 
-    /// True when no other living document shares one of the document's bins with it: with it the bin would be empty.
+    /// True when no other existing document shares one of the document's bins: without it the bin would be empty.
     pub fn is_sole_representative(&self, document: u32) -> bool {
         let Ok(ordinal) = self.documents.binary_search(&document) else {
             return false;
@@ -200,17 +201,17 @@ impl BinIndex {
         alive && unpack(self.packed[ordinal]).into_iter().any(|bin| self.counts[bin] == 1)
     }
 
-    /// Documents that no segment holds yet.
+    /// Number of documents that no segment contains yet.
     pub fn unsealed(&self) -> usize {
         self.len() - self.sealed
     }
 
-    /// The number behind the last sealed document.
+    /// One more than the number of the last sealed document.
     pub fn sealed_before(&self) -> u32 {
         self.sealed.checked_sub(1).map_or(0, |last| self.documents[last] + 1)
     }
 
-    /// Bytes of all documents since the last seal; nothing if there are none. Six bytes a document.
+    /// Bytes of all documents since the last seal; none if there are none. Six bytes per document.
     pub fn seal(&mut self) -> Option<Arc<[u8]>> {
         if self.unsealed() == 0 {
             return None;
@@ -243,7 +244,7 @@ impl BinIndex {
         Ok(index)
     }
 
-    /// Bytes in memory, without what vectors keep in reserve.
+    /// Bytes in memory, without the vectors' spare capacity.
     pub fn size(&self) -> usize {
         let bits: usize = self.bits.iter().map(|bits| bits.len() * 8).sum();
         self.documents.len() * 6 + bits + self.alive.len() * 8 + (self.counts.len() + self.hours_of_week.len()) * 4
@@ -313,7 +314,7 @@ mod tests {
         let found = index.similar(&wanted, 500);
         assert_eq!(found.len(), 500);
         let likeness = |document: &u32| time(*document).similarity(&wanted);
-        // Bins round each likeness by 0.07 at most.
+        // Each likeness is off by at most 0.07 because of the bins.
         assert!(found.windows(2).all(|pair| likeness(&pair[0]) + 0.14 > likeness(&pair[1])));
         assert!(likeness(&found[0]) > 0.9 && likeness(&found[499]) < 0.5, "{:?}", &found[..10]);
         assert_eq!(index.similar(&wanted, 7), found[..7]);

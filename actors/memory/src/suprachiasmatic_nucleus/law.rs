@@ -7,7 +7,7 @@ use jiff::civil::{DateTime, date};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-/// Where a moment stands in the day, the week, the month and the year.
+/// The position of a moment in the day, the week, the month and the year.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimeSignature {
     /// Hour of day, 0 to 23.
@@ -21,7 +21,7 @@ pub struct TimeSignature {
     pub phases: Phases,
 }
 
-/// Shares of a period that have passed, each in [0, 1).
+/// Elapsed fractions of the periods, each in [0, 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
     /// Seconds of day / 86 400, by the wall clock.
@@ -73,13 +73,13 @@ impl TimeSignature {
         }
     }
 
-    /// Likeness of two times, 0 (opposite) to 1 (the same), by circular distance. The hour weighs most: day 0.5,
+    /// Similarity of two times, 0 (opposite) to 1 (the same), by circular distance. The hour weighs most: day 0.5,
     /// week 0.25, month 0.1, year 0.15.
     pub fn similarity(&self, other: &Self) -> f64 {
         Self::likeness(self.phases.to_array(), other.phases.to_array())
     }
 
-    /// The same of bare phases.
+    /// The same for phases alone.
     pub fn likeness(a: [f64; 4], b: [f64; 4]) -> f64 {
         const WEIGHTS: [f64; 4] = [0.5, 0.25, 0.1, 0.15];
         let pairs = a.into_iter().zip(b);

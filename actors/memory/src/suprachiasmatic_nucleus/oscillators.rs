@@ -1,7 +1,7 @@
-//! Coupled clocks (Kuramoto 1975) that learn which rhythms go together.
+//! Coupled clocks (Kuramoto 1975) that learn which rhythms belong together.
 //!
-//! `dθi/dt = ωi + (K/N) Σj W[i][j] sin(θj − θi)`, over the time that really passed. Each observation sets the phases to the
-//! real ones and strengthens `W[i][j]` by η cos(θi − θj) (Hebb), with decay.
+//! `dθi/dt = ωi + (K/N) Σj W[i][j] sin(θj − θi)`, over the time that really passed. Each observation sets the phases
+//! to the real ones and strengthens `W[i][j]` by η cos(θi − θj) (Hebb), with decay.
 
 use std::f64::consts::TAU;
 
@@ -12,15 +12,16 @@ use super::keys::ClockKeys;
 
 /// Periods in hours: day, week, month, year.
 pub const PERIODS_HOURS: [f64; 4] = [24.0, 168.0, 720.0, 8760.0];
-/// How the clocks pull at each other, and how they learn to.
+/// How the clocks are coupled, and how they learn that.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HebbLaw {
-    /// K in radians per hour. Its default is far below what locks all four (0.185), so that coupling can't drag a clock off
-    /// its period: eight weeks of silence after busy days leave an anomaly below 0.04 (with 0.01 of 0.34).
+    /// K in radians per hour. Its default is far below the value that locks all four (0.185), so that coupling can't
+    /// pull a clock off its period: eight weeks of silence after busy days leave an anomaly below 0.04 (0.34 with a K
+    /// of 0.01).
     pub coupling: f64,
     /// η, change of W by one observation of full agreement, 0 to 1.
     pub rate: f64,
-    /// Share of W that an observation leaves of what was there, 0 to 1.
+    /// Share of W that an observation leaves, 0 to 1.
     pub keep: f64,
     /// Largest |W|.
     pub most: f64,
@@ -44,7 +45,7 @@ impl HebbLaw {
     }
 }
 
-/// Longest step of the integration, in hours, and the most steps for one call.
+/// Longest step of the integration, in hours; then the maximum number of steps per call.
 const STEP_HOURS: f64 = 0.5;
 const MOST_STEPS: f64 = 20_000.0;
 
@@ -74,7 +75,7 @@ impl Oscillators {
         Self { rates, phases: vec![0.0; n], weights: vec![0.0; n * n], coupling }
     }
 
-    /// How many there are; nothing where rates, phases and weights don't fit each other.
+    /// The number of oscillators; none if rates, phases and weights don't match.
     pub fn count(&self) -> Option<usize> {
         let n = self.rates.len();
         (self.phases.len() == n && self.weights.len() == n * n).then_some(n)
@@ -84,15 +85,15 @@ impl Oscillators {
         &self.phases
     }
 
-    /// Sets the phases, as many as there are.
+    /// Sets all phases.
     pub fn set_phases(&mut self, phases: &[f64]) {
         for (mine, phase) in self.phases.iter_mut().zip(phases) {
             *mine = phase.rem_euclid(TAU);
         }
     }
 
-    /// Lets time pass, in hours. Fourth order (Runge–Kutta) in steps of at most half an hour, so the result doesn't
-    /// depend on how the time is cut into calls beyond 1e-6 radians a day.
+    /// Advances by this many hours. Fourth order (Runge–Kutta) in steps of at most half an hour, so the result
+    /// depends on the division into calls by at most 1e-6 radians per day.
     pub fn advance(&mut self, hours: f64) {
         if !(hours > 0.0 && hours.is_finite()) {
             return;
@@ -107,7 +108,7 @@ impl Oscillators {
         self.phases.iter_mut().for_each(|phase| *phase = phase.rem_euclid(TAU));
     }
 
-    /// One step of h hours under the field that `field` leaves in the scratch.
+    /// One step of h hours with the field that `field` leaves in the scratch.
     fn step(&mut self, h: f64, scratch: &mut Scratch, field: impl Fn(&Self, &mut Scratch)) {
         let weights_of_slopes = [1.0, 2.0, 2.0, 1.0];
         let reach = [0.0, h / 2.0, h / 2.0, h];
@@ -136,7 +137,7 @@ impl Oscillators {
         }
     }
 
-    /// sin(θj − θi) = sin θj cos θi − cos θj sin θi: two sums a row instead of a sine a pair.
+    /// sin(θj − θi) = sin θj cos θi − cos θj sin θi: two sums per row instead of one sine per pair.
     fn slopes(&self, scratch: &mut Scratch) {
         let pull = self.coupling / self.rates.len() as f64;
         for (i, (sin, cos)) in scratch.field.iter().enumerate() {
@@ -145,14 +146,14 @@ impl Oscillators {
         }
     }
 
-    /// r = |mean e^{iθ}|, 0 (spread out) to 1 (in step).
+    /// r = |mean e^{iθ}|, 0 (spread out) to 1 (in phase).
     pub fn coherence(&self) -> f64 {
         let n = self.phases.len().max(1) as f64;
         let (sin, cos) = self.phases.iter().fold((0.0, 0.0), |(s, c), phase| (s + phase.sin(), c + phase.cos()));
         (sin / n).hypot(cos / n)
     }
 
-    /// Eigenvalues of W, the largest first. W is symmetric: what two clocks learn of each other is the same.
+    /// Eigenvalues of W, the largest first. W is symmetric, because two clocks learn the same about each other.
     pub fn eigenvalues(&self) -> Vec<f64> {
         let n = self.rates.len();
         let mut values = DMatrix::from_row_slice(n, n, &self.weights).symmetric_eigenvalues().as_slice().to_vec();
@@ -160,14 +161,14 @@ impl Oscillators {
         values
     }
 
-    /// How far these phases are from the present ones: mean circular distance, 0 to 1 (opposite).
+    /// Distance of these phases from the present ones: mean circular distance, 0 to 1 (opposite).
     pub fn anomaly(&self, observed: &[f64]) -> f64 {
         let apart = |(a, b): (&f64, &f64)| (a - b + TAU / 2.0).rem_euclid(TAU) - TAU / 2.0;
         let compared = self.phases.len().min(observed.len()).max(1) as f64;
         self.phases.iter().zip(observed).map(apart).map(f64::abs).sum::<f64>() / compared / (TAU / 2.0)
     }
 
-    /// Lets `hours` pass, takes the observed phases over and learns.
+    /// Advances by `hours`, sets the observed phases and learns.
     pub fn observe(&mut self, hours: f64, observed: &[f64], law: &HebbLaw) {
         self.coupling = law.coupling;
         self.advance(hours);
@@ -186,7 +187,7 @@ impl Oscillators {
         }
     }
 
-    /// Hours until an oscillator is at a phase (radians) next, by its own rate.
+    /// Hours until an oscillator next reaches a phase (radians), by its own rate.
     pub fn hours_until(&self, oscillator: usize, phase: f64) -> Option<f64> {
         let (rate, now) = (*self.rates.get(oscillator)?, *self.phases.get(oscillator)?);
         (rate > 0.0).then(|| (phase - now).rem_euclid(TAU) / rate)
@@ -239,8 +240,8 @@ mod tests {
         (0..n).map(|i| (i as f64 * 2.399_963_229_728_653).rem_euclid(TAU)).collect()
     }
 
-    /// The field of weights that are all 1, which is the same for every oscillator: N sums instead of N². An oscillator
-    /// doesn't pull at itself, and sin 0 takes its own part of the field away.
+    /// The field for weights that are all 1, which is the same for every oscillator: N sums instead of N². An
+    /// oscillator doesn't affect itself: sin 0 removes its own part of the field.
     fn mean_field(_: &Oscillators, scratch: &mut Scratch) {
         let sums = (scratch.sin.iter().sum(), scratch.cos.iter().sum());
         scratch.field.fill(sums);
@@ -264,7 +265,7 @@ mod tests {
 
     const N: usize = 2000;
 
-    /// N frequencies that lie as these quantiles of a distribution do.
+    /// N frequencies at these quantiles of a distribution.
     fn quantiles(n: usize, at: impl Fn(f64) -> f64) -> Vec<f64> {
         (0..n).map(|i| at((i as f64 + 0.5) / n as f64)).collect()
     }
@@ -377,7 +378,7 @@ mod tests {
         let mut four = Oscillators::fully_coupled(vec![0.3; 4], 1.0);
         four.set_phases(&[0.0, 0.9, 1.7, 2.6]);
         four.advance(10.0);
-        // A diagonal of zeros takes nothing away, as sin 0 = 0.
+        // A diagonal of zeros changes nothing, because sin 0 = 0.
         let gap = |o: &Oscillators| {
             let low = o.phases().iter().copied().fold(f64::MAX, f64::min);
             o.phases().iter().copied().fold(0.0, f64::max) - low
@@ -417,7 +418,7 @@ mod tests {
         near(clocks.weight(0, 1), 0.05 * 0.98 + 0.05, 1e-12);
         (0..500).for_each(|_| clocks.observe(1.0, &[0.0, 0.0, PI, PI], &HebbLaw::default()));
         assert_eq!((clocks.weight(0, 1), clocks.weight(0, 2)), (1.0, -1.0));
-        // A quarter of a turn apart they neither meet nor part.
+        // A quarter of a turn apart they neither attract nor repel.
         (0..10).for_each(|_| clocks.observe(1.0, &[0.0, PI / 2.0, PI, PI], &HebbLaw::default()));
         near(clocks.weight(0, 1), 0.98f64.powi(10), 1e-9);
     }

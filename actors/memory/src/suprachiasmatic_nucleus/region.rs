@@ -1,10 +1,10 @@
-//! The suprachiasmatic nucleus as a room: knows what time it is like, and what happened at such times.
+//! The suprachiasmatic nucleus as a room: describes the present time, and what happened at such times.
 //!
 //! Biology: the circadian clock of the hypothalamus.
-//! Law: calendar bins of local time (`law.rs`), kept as compressed lists (`index.rs`); coupled clocks of day, week, month
-//! and year, and at which of their phases things come (`oscillators.rs`, `clocks.rs`).
-//! Remembers: in which bins each episode lies; what was done in the latest ones; how the clocks stood. Forgets: with the
-//! episodes; what was done longer ago.
+//! Law: calendar bins of local time (`law.rs`), stored as compressed lists (`index.rs`); coupled clocks of day, week,
+//! month and year, and the phases at which events come (`oscillators.rs`, `clocks.rs`).
+//! Remembers: the bins of each episode; the actions in the latest ones; the state of the clocks. Forgets: with the
+//! episodes; older actions.
 //! Down: time is a missing section.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ use maxim_region::RecordView;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct ScnSettings {
     /// Local time zone of the body.
@@ -46,12 +46,12 @@ pub struct ScnSettings {
 #[derive(Default, Serialize, Deserialize)]
 pub struct SuprachiasmaticNucleus {
     next: u32,
-    /// Moments of which it is known what was done in them.
+    /// Number of moments with known actions.
     #[serde(default)]
     pub(super) done: u32,
     #[serde(default)]
     pub(super) clocks: Clocks,
-    /// Sealed segments on disk, and the numbers that they hold.
+    /// Sealed segments on disk, and the numbers in them.
     sealed: (u32, u32),
     #[serde(skip)]
     index: Option<BinIndex>,
@@ -61,26 +61,26 @@ pub struct SuprachiasmaticNucleus {
     zone: Option<TimeZone>,
 }
 
-/// An episode and when it was.
+/// An episode and its time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Moment {
     pub(super) id: String,
     pub(super) at: Timestamp,
 }
 
-/// What was done in a moment, for rhythms.
+/// The actions in a moment, for rhythms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Doing {
     pub(super) at: Timestamp,
-    /// Tools that were used; what was perceived by, where nothing was done.
+    /// Tools that were used; without actions, the sense that perceived it.
     pub(super) kinds: Vec<String>,
-    /// The moment's episode, where it is known: else it is the one of this time.
+    /// The moment's episode, if known; else the episode of this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) of: Option<String>,
 }
 
 impl Doing {
-    /// Files of before don't say of which episode it was.
+    /// Older files don't say which episode it was.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         (self.at, &self.kinds) == (other.at, &other.kinds)
     }
@@ -93,7 +93,7 @@ pub enum ScnEvent {
         at: Timestamp,
     },
     Did,
-    /// A person had some of what was done forgotten: so many doings are left, and these kinds are known by them.
+    /// A person had some actions forgotten: this many remain, and these kinds are relearned from them.
     Undid {
         left: u32,
         kinds: Vec<(String, Option<Beats>)>,
@@ -105,20 +105,20 @@ pub enum ScnEvent {
         #[serde(default, skip_serializing_if = "HebbLaw::is_usual")]
         law: HebbLaw,
     },
-    /// Kinds of events came then.
+    /// Events of these kinds came at that time.
     Came {
         kinds: Vec<String>,
         at: Timestamp,
         phases: [f64; 4],
     },
-    /// Clocks of an export that know more.
+    /// Clocks from an export that know more.
     ClocksTaken(Box<Clocks>),
     SealDue,
     SealWritten {
         segments: u32,
         numbers: u32,
     },
-    /// The episodes of these moments are gone.
+    /// The episodes of these moments were removed.
     Removed {
         numbers: Vec<u32>,
     },
@@ -140,11 +140,11 @@ wiring!(SuprachiasmaticNucleus {
     emits: [PhaseLocked, TimeDescribed, RhythmsDiscovered, StatsReported, RecordsExported, RecordsImported],
 });
 
-/// Numbers that wait in memory before a segment is sealed.
+/// Documents in memory before a segment is sealed.
 const SEAL_AT: usize = 4096;
-/// Numbers of moments that are gone are kept in records of this stretch.
+/// Numbers of removed moments per record.
 const GONE_BLOCK: u32 = 4096;
-/// Moments that rhythms are looked for in, the latest.
+/// Moments that are searched for rhythms, the latest.
 pub(super) const DOINGS: usize = 2_000;
 
 impl Region for SuprachiasmaticNucleus {
@@ -195,7 +195,7 @@ impl Region for SuprachiasmaticNucleus {
                 (index, self.sealed.1)
             }
             None => {
-                tracing::warn!("an index segment of the suprachiasmatic nucleus is damaged; it is made anew");
+                tracing::warn!("an index segment of the suprachiasmatic nucleus is damaged; it is rebuilt");
                 (BinIndex::new(), 0)
             }
         };
@@ -217,7 +217,7 @@ pub(super) fn moment_key(number: u32) -> Vec<u8> {
     format!("moment/{number:08x}").into_bytes()
 }
 
-/// Where the number of a moment stands by its episode's id.
+/// The key of a moment's number by its episode's id.
 fn id_key(id: &str) -> Vec<u8> {
     format!("id/{id}").into_bytes()
 }
@@ -226,7 +226,7 @@ fn gone_key(block: u32) -> Vec<u8> {
     format!("gone/{block:06x}").into_bytes()
 }
 
-/// A ring: the newest takes the place of the oldest.
+/// A ring: the newest replaces the oldest.
 pub(super) fn doing_key(number: u32) -> Vec<u8> {
     format!("doing/{:04}", number as usize % DOINGS).into_bytes()
 }
@@ -261,7 +261,7 @@ impl SuprachiasmaticNucleus {
 }
 
 impl Hears<EpisodeStored> for SuprachiasmaticNucleus {
-    /// What repeats an episode is none of its own, and is named by none.
+    /// A repeated observation is no episode of its own and has no number.
     fn heeds(stored: &EpisodeStored) -> bool {
         !stored.complete && stored.repeats.is_none()
     }
@@ -310,7 +310,7 @@ impl Hears<RecordsRemoved> for SuprachiasmaticNucleus {
 }
 
 impl SuprachiasmaticNucleus {
-    /// Keeps what was done, and what the clocks learn of when.
+    /// Stores an action, and what the clocks learn from its time.
     pub(super) fn did(&self, number: u32, doing: &Doing, pulse: &mut Pulse<'_, Self>) {
         pulse.put(doing_key(number), doing);
         pulse.keep(ScnEvent::Did);
@@ -326,8 +326,9 @@ impl SuprachiasmaticNucleus {
 }
 
 impl SuprachiasmaticNucleus {
-    /// What was done in moments that a person had forgotten was done at no time, and the clocks know the kinds by what is
-    /// left. What left the ring before is known by the clocks alone, and then only a kind that nothing is left of goes.
+    /// Actions in moments that a person had forgotten count as never done, and the kinds' beats are relearned from
+    /// the rest. Actions that left the ring earlier are known only to the clocks; then only a kind without any
+    /// remaining action is removed.
     fn undo(&self, episodes: &[String], pulse: &mut Pulse<'_, Self>) {
         let moment = |id: &String| {
             let number = pulse.record::<u32>(&id_key(id))?;
@@ -367,7 +368,7 @@ impl SuprachiasmaticNucleus {
         pulse.keep_gone(ScnEvent::Undid { left: left.len() as u32, kinds: relearned }, true);
     }
 
-    /// What is told of moments before: those of which it is known already what was done are left out.
+    /// Adds actions of earlier moments, except those of moments with known actions.
     fn did_before(&self, done: &[(String, Timestamp)], pulse: &mut Pulse<'_, Self>) {
         if done.is_empty() {
             return;
@@ -436,7 +437,7 @@ mod tests {
         let count = SEAL_AT + 20;
         let episodes = (0..count).map(|n| (format!("e{n}"), monday_morning() + SignedDuration::from_hours(n as i64)));
         rig.send(EpisodesCaptured { episodes: episodes.collect(), ..EpisodesCaptured::default() });
-        // Sealing takes a message to begin with and one to be written.
+        // Sealing takes one message to begin and one to be written.
         rig.send(captured("late"));
         rig.send(captured("later"));
         let total = |rig: &mut Rig<SuprachiasmaticNucleus>| {
@@ -555,7 +556,7 @@ mod tests {
             rig.send(EpisodeLived { episode: format!("w{day}"), ..lived(at(day), "water_plants") });
         }
         assert!(rig.heard::<PhaseLocked>().iter().any(|change| change.holds), "each day at nine");
-        // One of a life that was brought along: known by its time.
+        // An action from an imported life, known by its time.
         let brought = ("zap".to_owned(), at(40));
         rig.send(EpisodesCaptured {
             episodes: vec![("z".into(), at(40))],

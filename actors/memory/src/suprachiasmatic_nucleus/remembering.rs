@@ -1,4 +1,4 @@
-//! How the clocks stand and what was done when, in an export and back. In which bins episodes lie follows from the episodes.
+//! Export and import of the clocks' state and of past actions. The bins of episodes follow from the episodes.
 
 use serde_json::Value as Json;
 
@@ -6,12 +6,12 @@ use super::clocks::Clocks;
 use super::region::{DOINGS, Doing, ScnEvent, SuprachiasmaticNucleus, doing_key};
 use maxim_region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
-/// One record. It comes first, so that what was done before isn't learned from twice.
+/// One record. It comes first, so that past actions aren't learned twice.
 const CLOCKS_PART: &str = "clocks";
 const DOINGS_PART: &str = "doings";
 
 impl SuprachiasmaticNucleus {
-    /// What was done in the latest moments, the oldest first.
+    /// The actions in the latest moments, the oldest first.
     pub(super) fn doings(&self, records: &RecordView<'_>) -> Vec<Doing> {
         let oldest = self.done.saturating_sub(DOINGS as u32);
         (oldest..self.done).filter_map(|number| records.get(&doing_key(number))).collect()
@@ -23,7 +23,7 @@ impl Remembers for SuprachiasmaticNucleus {
         vec![CLOCKS_PART, DOINGS_PART]
     }
 
-    /// Keys are places in the order of experience.
+    /// Keys are positions in the order of experience.
     fn recall(&self, part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)> {
         if part == CLOCKS_PART {
             let told = after.is_none() && limit > 0 && self.clocks.latest() != (None, None);
@@ -35,8 +35,8 @@ impl Remembers for SuprachiasmaticNucleus {
         lines.filter_map(|(place, doing)| Some((format!("{place:04}"), serde_json::to_value(doing).ok()?))).collect()
     }
 
-    /// A moment that is known at its place, or anywhere in a life that went another way, is the same one. What no longer
-    /// has room was before all that is here.
+    /// A moment known at its position, or anywhere in a differently ordered life, is the same. A moment that doesn't
+    /// fit any more was before all local ones.
     fn take_in(&self, entries: &[Entry], _names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>> {
         let mut here = self.doings(pulse.records());
         let mut took = Vec::new();
@@ -61,7 +61,7 @@ impl Remembers for SuprachiasmaticNucleus {
 }
 
 impl SuprachiasmaticNucleus {
-    /// Clocks that were set later know more, and of those that none set the ones that know of later moments.
+    /// Clocks that were set later know more; if neither was set, those with the later moments do.
     fn take_clocks(&self, entry: &Entry, pulse: &mut Pulse<'_, Self>) -> Result<Took, String> {
         let clocks = serde_json::from_value::<Clocks>(entry.record.clone()).ok().filter(Clocks::are_sound);
         let clocks = clocks.ok_or("these are no clocks of day, week, month and year")?;

@@ -1,6 +1,6 @@
-//! Which kinds of events cluster in which bin of time, or pair of bins. A cluster must be more than the bin's share of the
-//! time that passed would give (binomial tail) and, where enough else happened, more than other kinds have there
-//! (Fisher's exact test). False discoveries are controlled over all tests (Benjamini & Hochberg 1995).
+//! Which kinds of events cluster in a time bin, or in a pair of bins. A cluster must exceed the bin's share of the
+//! elapsed time (binomial tail). If enough else happened, it must also exceed other kinds there (Fisher's exact
+//! test). False discoveries are controlled over all tests (Benjamini & Hochberg 1995).
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::keys::ClockKeys;
 use super::law::TimeSignature;
 
-/// What counts as a rhythm.
+/// The criteria for a rhythm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RhythmLaw {
     /// Accepted share of false discoveries (Benjamini & Hochberg 1995).
     pub false_discoveries: f64,
-    /// Events of a kind in a bin under which nothing is said of them.
+    /// Minimum number of events of a kind in a bin.
     pub least_events: u32,
 }
 
@@ -32,9 +32,9 @@ impl Default for RhythmLaw {
     }
 }
 
-/// With fewer events of other kinds, nothing is said about a busy time.
+/// With fewer events of other kinds, a busy time can't be judged.
 const LEAST_OTHERS: u32 = 20;
-/// Samples of the passed time, at most, that measure the bins' shares of it.
+/// Maximum number of samples of the elapsed time that measure the bins' shares of it.
 const MOST_SAMPLES: i64 = 10_000;
 
 /// A bin of one scale.
@@ -47,23 +47,23 @@ pub enum Bin {
     Month(u8),
 }
 
-/// A kind of event that comes more often at a time than chance would have it.
+/// A kind of event that comes at a time more often than by chance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rhythm {
     pub kind: String,
-    /// One bin, or two of different scales that must both hold.
+    /// One bin, or two of different scales that must both match.
     pub bins: Vec<Bin>,
     pub events: u32,
-    /// Events that chance would put there.
+    /// Events expected there by chance.
     pub expected: f64,
-    /// Probability of as many by chance, before the correction for many tests.
+    /// Probability of at least as many by chance, before the correction for many tests.
     pub p: f64,
 }
 
 /// One bin, or two of different scales.
 type Bins = (Bin, Option<Bin>);
 
-/// Bins of a time: each of the four alone, then each two of them together.
+/// Bins of a time: each of the four alone, then each pair.
 fn bins_of(time: &TimeSignature) -> [Bins; 10] {
     let [hour, day, week, month] =
         [Bin::Hour(time.hour), Bin::Day(time.day), Bin::Week(time.week), Bin::Month(time.month)];
@@ -74,15 +74,15 @@ fn bins_of(time: &TimeSignature) -> [Bins; 10] {
     all
 }
 
-/// The clusters of kinds in time that are significant, the surest first. `events` are all of experience: what happens in
-/// a busy hour is no rhythm of one kind.
+/// The significant clusters of kinds in time, the most certain first. `events` are all experience: events in a busy
+/// hour are no rhythm of one kind.
 pub fn discover<'a>(
     events: impl IntoIterator<Item = (&'a str, Timestamp)>,
     zone: &TimeZone,
     law: &RhythmLaw,
 ) -> Vec<Rhythm> {
     let seen = Seen::count(events, zone);
-    // Every kind in every bin that occurred is a test, whether or not they met.
+    // Every kind in every bin that occurred is a test, whether or not they coincided.
     let tests = seen.kinds.len() * seen.bins.len();
     let enough = seen.together.iter().filter(|(_, events)| **events >= law.least_events);
     let mut found: Vec<Rhythm> = enough.map(|((kind, bins), events)| seen.test(kind, *bins, *events)).collect();
@@ -93,7 +93,7 @@ pub fn discover<'a>(
     found
 }
 
-/// Counts of events, and the shares of the passed time.
+/// Counts of events, and the bins' shares of the elapsed time.
 #[derive(Default)]
 struct Seen<'a> {
     total: u32,
@@ -122,8 +122,8 @@ impl<'a> Seen<'a> {
         seen
     }
 
-    /// Walks the span and counts where time goes. A span shorter than a week is filled up to one, so that a single
-    /// morning isn't all of time. The step of an odd number of hours plus some minutes meets all hours and days.
+    /// Samples the span and counts the time in each bin. A span shorter than a week is extended to a week, so that a
+    /// single morning isn't all of time. A step of an odd number of hours plus some minutes meets all hours and days.
     fn sample(&mut self, first: Timestamp, last: Timestamp, zone: &TimeZone) {
         let hours = last.duration_since(first).as_hours().max(168);
         let step = SignedDuration::from_mins(60 * (hours / MOST_SAMPLES * 2 + 1));
@@ -137,8 +137,8 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The share of events that the passed time gives to these bins. For a pair, what one of its bins alone explains is
-    /// no news: a daily habit isn't a habit of Mondays too.
+    /// The share of events expected in these bins by elapsed time. For a pair, what one of its bins explains alone is
+    /// no news: a daily habit isn't also a Monday habit.
     fn share(&self, kind: &str, bins: Bins) -> f64 {
         let time = |bins: Bins| self.time.get(&bins).copied().unwrap_or(0.0);
         let (a, Some(b)) = bins else {
@@ -163,7 +163,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// P(X ≥ k) when n of `total` events are drawn without order and `marked` of them are in the bin.
+/// P(X ≥ k) when n of `total` events are drawn without replacement and `marked` of them are in the bin.
 fn fisher_tail(k: u32, n: u32, marked: u32, total: u32) -> f64 {
     let [k, n, marked, total] = [k, n, marked, total].map(f64::from);
     let all = ln_choose(total, n);
@@ -186,7 +186,7 @@ fn binomial_tail(k: u32, n: u32, p: f64) -> f64 {
     let (n, k) = (f64::from(n), f64::from(k));
     let log_term = ln_choose(n, k) + k * p.ln() + (n - k) * (1.0 - p).ln();
     let (mut sum, mut term, mut i) = (0.0, 1.0, k);
-    // Terms relative to the first; beyond the mode they fall geometrically.
+    // Terms relative to the first; beyond the mode they decrease geometrically.
     while i <= n && (term > 1e-16 * sum || i < n * p) {
         sum += term;
         term *= (n - i) / (i + 1.0) * p / (1.0 - p);
@@ -199,7 +199,7 @@ fn ln_choose(n: f64, k: f64) -> f64 {
     ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0)
 }
 
-/// Stirling's series after lifting the argument above 10; exact to about 1e-12.
+/// Stirling's series after raising the argument above 10; exact to about 1e-12.
 fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut lifted) = (x, 0.0);
     while x < 10.0 {
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn what_comes_in_any_two_bins_of_different_scales_is_found_there() {
         let start = at(0);
-        // Every hour of two years, and what comes in both bins of a pair alone.
+        // Every hour of two years, and events that come only in both bins of a pair.
         let hours: Vec<Timestamp> = (0..2 * 8_760i64).map(|hour| start + SignedDuration::from_hours(hour)).collect();
         let signature = |time: &Timestamp| TimeSignature::of(*time, &TimeZone::UTC);
         type Holds = fn(&TimeSignature) -> bool;

@@ -1,31 +1,31 @@
-//! What a question is after, as far as its words show it: about whom, what kind of answer, and what came after or before
+//! What a question asks for, as far as its words show: about whom, what kind of answer, and what came after or before
 //! something.
 
 use super::people::Named;
 use super::statement::Statement;
 use maxim_language::Word;
 
-/// Words that ask for a time, in the languages whose function words are known.
+/// Words that ask for a time, in the languages with known function words.
 const WHEN: [&str; 27] = [
     "when", "long", "date", "day", "year", "month", "week", "time", "often", "since", "ago", "recently", "wann",
     "lange", "tag", "jahr", "monat", "quand", "jour", "année", "cuándo", "día", "año", "quando", "giorno", "dia",
     "wanneer",
 ];
-/// Words that ask for the time of what they say themselves: "When did he run again after the operation?"
+/// Words that ask for the time of their own statement: "When did he run again after the operation?"
 const TIME: [&str; 6] = ["when", "wann", "quand", "cuándo", "quando", "wanneer"];
-/// Words that ask for somebody, a place or a name.
+/// Words that ask for a person, a place or a name.
 const WHO: [&str; 25] = [
     "who", "whom", "whose", "where", "which", "name", "names", "called", "city", "country", "state", "wer", "wem",
     "wen", "wo", "wohin", "heißt", "qui", "où", "quién", "dónde", "chi", "dove", "quem", "onde",
 ];
-/// The first person singular, which means whoever asks.
+/// The first person singular, which means the asker.
 const ME: [&str; 33] = [
     "i", "me", "my", "mine", "myself", "ich", "mir", "mich", "mein", "meine", "meinen", "meinem", "meiner", "je", "j",
     "moi", "mon", "ma", "mes", "yo", "mí", "mi", "mis", "io", "mio", "mia", "miei", "eu", "meu", "minha", "ik", "mij",
     "mijn",
 ];
 const WE: [&str; 3] = ["we", "us", "our"];
-/// Words that only say that something is asked about that came to pass.
+/// Words that only say that something happened.
 const EVENT: [&str; 17] = [
     "happen",
     "happened",
@@ -45,7 +45,7 @@ const EVENT: [&str; 17] = [
     "gebeurd",
     "gebeurde",
 ];
-/// Words behind which stands what the answer comes after.
+/// Words followed by the event that the answer comes after.
 const AFTER: [&str; 14] = [
     "after",
     "afterwards",
@@ -62,12 +62,12 @@ const AFTER: [&str; 14] = [
     "após",
     "daarna",
 ];
-/// The same for what the answer comes before.
+/// The same for the event that the answer comes before.
 const BEFORE: [&str; 9] = ["before", "prior", "bevor", "vorher", "zuvor", "avant", "antes", "prima", "voordat"];
-/// German "nach" is a time before one of these, else mostly a place.
+/// German "nach" means a time before one of these, else usually a place.
 const ARTICLES: [&str; 6] = ["dem", "der", "den", "einem", "einer", "diesem"];
 
-/// In which direction of experience the answer lies.
+/// The direction in the order of experience in which the answer lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     After,
@@ -77,7 +77,8 @@ pub enum Then {
 /// What the words of a question show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Marks of a statement that speak for it as an answer: of somebody's life all do, else what is asked for.
+    /// Marks of a statement that favour it as an answer: all marks for questions about a person's life, else what is
+    /// asked for.
     pub particulars: u8,
     pub then: Option<Then>,
 }
@@ -86,12 +87,12 @@ fn any(words: &[Word], of: &[&str]) -> bool {
     words.iter().any(|word| of.contains(&word.text.as_str()))
 }
 
-/// It only says that something came to pass.
+/// It only says that something happened.
 pub fn is_event(word: &Word) -> bool {
     EVENT.contains(&word.text.as_str())
 }
 
-/// Whoever asks asks about themselves.
+/// The askers ask about themselves.
 pub fn is_about_asker(words: &[Word]) -> bool {
     any(words, &ME)
 }

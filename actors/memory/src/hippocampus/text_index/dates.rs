@@ -1,4 +1,4 @@
-//! Dates named in a question, matched with the day on which something was told. Things are told after they happen,
+//! Dates named in a question, compared with the day on which something was told. Things are told after they happen,
 //! so days after the named one count more than days before.
 
 use jiff::ToSpan;
@@ -12,7 +12,7 @@ pub fn day_number(day: Date) -> i32 {
     day.since(date(1970, 1, 1)).map_or(0, |span| span.get_days())
 }
 
-/// A named stretch of time, the most exact that the words allow.
+/// A named period, as exact as the words allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedDate {
     Day { year: Option<i16>, month: i8, day: i8 },
@@ -20,7 +20,7 @@ pub enum NamedDate {
     Year(i16),
 }
 
-/// Days `from..=to` and how well a day in them fits, 0 to 1.
+/// Days `from..=to`, and how well a day in them fits, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DayRange {
     pub from: i32,
@@ -28,7 +28,7 @@ pub struct DayRange {
     pub fit: f32,
 }
 
-/// Words before "may" or "march" that make it a month; and before "mai" and "mars", which are words too.
+/// Words before "may" or "march" that make it a month; and before "mai" and "mars", which are also other words.
 const BEFORE_MONTH: [&str; 30] = [
     "in", "on", "of", "since", "during", "before", "after", "until", "by", "last", "next", "this", "early", "late",
     "mid", "from", "im", "en", "em", "de", "seit", "ab", "bis", "vor", "nach", "depuis", "avant", "après", "desde",
@@ -95,7 +95,7 @@ pub fn named_dates(words: &[Word]) -> Vec<NamedDate> {
 }
 
 impl NamedDate {
-    /// The days that fit, in years `from..=to` where no year is named.
+    /// The days that fit, in the years `from..=to` if no year is named.
     pub fn ranges(self, from: i16, to: i16) -> Vec<DayRange> {
         let years = |year: Option<i16>| match year {
             Some(year) => year..=year,
@@ -125,12 +125,12 @@ impl NamedDate {
     }
 }
 
-/// The best fit of a day, 0 where no range holds it.
+/// The best fit of a day; 0 if no range contains it.
 pub fn fit(ranges: &[DayRange], day: i32) -> f32 {
     best_fit(ranges, (day, day))
 }
 
-/// The best fit that a day from the first of these to the last may have.
+/// The best fit that any day from the first to the last of these may have.
 pub fn best_fit(ranges: &[DayRange], (first, last): (i32, i32)) -> f32 {
     ranges.iter().filter(|r| r.from <= last && first <= r.to).fold(0.0, |best, r| best.max(r.fit))
 }

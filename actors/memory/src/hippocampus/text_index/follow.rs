@@ -1,23 +1,23 @@
-//! What came after something, or before it: the answer needn't share a word with the question, nor stand in the same sitting.
-//! What follows the best found, in the order of experience, inherits from it.
+//! What came after something, or before it: the answer needn't share a word with the question, or be in the same
+//! session. Documents that follow the best ones, in the order of experience, inherit from them.
 
 use super::asked::Then;
 use super::query::{By, Hit};
 use super::{TextIndex, order};
 
-/// Best documents that others inherit from, at most.
+/// Maximum number of best documents that others inherit from.
 const SEEDS: usize = 3;
-/// A document that scores less than this share of the best is none of them.
+/// Documents with less than this share of the best score are not among them.
 const SEED_SHARE: f32 = 0.7;
-/// Documents that inherit, in the order of experience.
+/// Number of inheriting documents, in the order of experience.
 const STEPS: usize = 5;
-/// Share that the next one gets of what the one before it got.
+/// Share that each next document gets of the previous one's inheritance.
 const DECAY: f32 = 0.8;
-/// Share of the lesser of both that is added where a document was found by itself too.
+/// Share of the smaller score that is added if a document was also found by itself.
 const BOTH: f32 = 0.3;
 
 impl TextIndex {
-    /// Adds what came after the best hits, or before them. `weight`: what the next one inherits.
+    /// Adds the documents after the best hits, or before them. `weight`: the share that the next one inherits.
     pub(super) fn follow(&self, then: Then, weight: f32, is_wanted: impl Fn(u32) -> bool, hits: &mut Vec<Hit>) {
         let Some(best) = hits.first().map(|hit| hit.score) else { return };
         let seeds = hits.iter().take(SEEDS).filter(|hit| hit.score >= SEED_SHARE * best);

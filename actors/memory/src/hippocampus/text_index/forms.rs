@@ -1,8 +1,8 @@
-//! Words alike by their letters: other forms of one word, and the parts of a compound.
+//! Words with similar letters: other forms of one word, and parts of a compound.
 //!
-//! The stemmer is English, and so is what the embedded table knows of words. In a question of another language a word stands
-//! for those too that begin or end as it does: "Berghütte" for "Hütten", "cerradura" for "cerraduras". What lies in the store
-//! stays as it was: only a question looks at letters.
+//! The stemmer is English, and the embedded table knows mostly English words. In a question of another language, a
+//! word also matches words with the same beginning or end: "Berghütte" for "Hütten", "cerradura" for "cerraduras".
+//! Stored data is not affected: only questions compare letters.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use unicode_normalization::char::is_combining_mark;
 use super::related::SoftTerm;
 use super::vocabulary::Vocabulary;
 
-/// Letters that two words share at their beginning or end, at least.
+/// Minimum number of letters that two words share at their beginning or end.
 const SHARED: usize = 4;
-/// The same where neither is a part of the other and more than an ending differs: half of a language begins with the same
-/// prefixes and ends with the same endings.
+/// The same if neither word is a part of the other and more than an ending differs: in a language half of the words
+/// share prefixes and endings.
 const SHARED_OF_LONG: usize = 6;
-/// Letters of an ending, at most.
+/// Maximum length of an ending, in letters.
 const ENDING: usize = 3;
-/// Stems with the same beginning, or end, that are looked at: those that came first. So what a question costs has a bound.
+/// Stems with the same beginning or end that are examined, those that came first. This bounds a question's cost.
 const MOST_LOOKED_AT: usize = 1024;
-/// Weight of a word that differs in nothing but marks on its letters.
+/// Weight of a word that differs only in marks on its letters.
 const MOST: f32 = 0.9;
 
-/// The stems of a store by how they begin and end.
+/// The stems of a store by their beginnings and ends.
 #[derive(Debug, Default)]
 pub struct Forms {
     folded: Vec<Box<str>>,
@@ -32,8 +32,8 @@ pub struct Forms {
     by_end: HashMap<[char; SHARED], Vec<u32>>,
 }
 
-/// Without marks on letters and without a vowel at the end: "Häuser" is looked for as "hauser", "Hütte" as "hutt", which the
-/// English stemmer makes of some words and not of others.
+/// Without marks on letters and without a final vowel: "Häuser" becomes "hauser", "Hütte" becomes "hutt". The English
+/// stemmer does the latter for some words and not for others.
 fn folded(word: &str) -> String {
     let bare: String = word.nfd().filter(|c| !is_combining_mark(*c)).collect();
     let bare = bare.replace('ß', "ss");
@@ -41,7 +41,7 @@ fn folded(word: &str) -> String {
     if short.len() < SHARED { bare } else { short.to_owned() }
 }
 
-/// The first letters of a word without digits: identifiers are forms of nothing.
+/// The first letters of a word without digits; identifiers have no other forms.
 fn key(letters: impl Iterator<Item = char> + Clone) -> Option<[char; SHARED]> {
     if !letters.clone().all(char::is_alphabetic) {
         return None;
@@ -55,7 +55,7 @@ fn shared(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// How far one word stands for another: by the mean share of both that is the same at one end.
+/// How well one word stands for another: the mean share of both that is equal at one end.
 fn likeness(a: &str, b: &str) -> f32 {
     let (long_a, long_b) = (a.chars().count(), b.chars().count());
     let (shorter, longer) = (long_a.min(long_b), long_a.max(long_b));
@@ -70,7 +70,7 @@ fn likeness(a: &str, b: &str) -> f32 {
 }
 
 impl Forms {
-    /// The `most` stems of the store that are most alike, the likest first.
+    /// The `most` most similar stems of the store, the most similar first.
     pub fn of(&mut self, stem: &str, vocabulary: &Vocabulary, most: usize) -> Vec<SoftTerm> {
         self.keep_up(vocabulary);
         let asked = folded(stem);
@@ -84,7 +84,7 @@ impl Forms {
         let alike = ids.into_iter().filter(|id| Some(*id) != own);
         let alike = alike.map(|id| SoftTerm { id, weight: likeness(&asked, &self.folded[id as usize]) });
         let mut found: Vec<SoftTerm> = alike.filter(|soft| soft.weight > 0.0).collect();
-        // By their letters among equals, so that it doesn't matter which came first.
+        // Ties by letters, so that it doesn't matter which stem came first.
         let letters = |soft: &SoftTerm| &self.folded[soft.id as usize];
         found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| letters(a).cmp(letters(b))));
         found.truncate(most);

@@ -1,7 +1,7 @@
-//! First pass: all hits of the question's stems, and how much each group of neighbouring documents can get at most.
+//! First pass: all hits of the question's stems, and the maximum score of each group of neighbouring documents.
 //!
-//! Documents are grouped by four. A group's bound is the sum over the stems of the best hit in it or near it, as if one of
-//! its documents had all of them; only groups whose bound is high are looked at one document at a time.
+//! A group has four documents. Its bound is the sum over the stems of the best hit in it or near it, as if one
+//! document had all of them. Only groups with a high bound are examined document by document.
 
 use super::TextIndex;
 use super::query::Weights;
@@ -11,7 +11,7 @@ use super::statement::Statement;
 
 /// Documents of a group, as a power of two.
 pub const GROUP_BITS: u32 = 2;
-/// Groups beyond the first and the last, so that a group's neighbours always exist.
+/// Groups before the first and after the last, so that a group's neighbours always exist.
 pub const BORDER: usize = 2;
 
 /// A document with the hit of a stem.
@@ -21,50 +21,49 @@ pub struct OwnHit {
     pub hit: f32,
 }
 
-/// Columns that are used again by the next question, so that it needn't get fresh memory. All zero between questions,
-/// but for `hits`.
+/// Columns that the next question reuses, so that it needs no new memory. All zero between questions, except `hits`.
 #[derive(Default)]
 pub struct Scratch {
     pub hits: Vec<OwnHit>,
-    /// Best hit of the present stem by group.
+    /// Best hit of the current stem by group.
     best: Vec<f32>,
-    /// Σ rarity · best near, by group.
+    /// Σ rarity · best hit near the group, by group.
     pub bounds: Vec<f32>,
-    /// Number + 1 of a group among those that are looked at closely.
+    /// One more than the index of a group among the groups examined closely.
     pub slots: Vec<u32>,
 }
 
-/// Documents of people whom the question names, ascending.
+/// Documents of people named in the question, ascending.
 pub struct OfPeople<'a> {
-    /// That speak of somebody who isn't there.
+    /// Documents that speak of a named person who isn't present.
     pub mentions: &'a [u32],
-    /// In which they took part.
+    /// Documents in which they took part.
     pub spoken: &'a [u32],
-    /// Rarity of all words of the question.
+    /// Rarity of all words of the question together.
     pub total: f32,
 }
 
-/// Share of a question that is covered by a document's person alone: enough to be found where nothing else is, and to
-/// outweigh nothing that is.
+/// Share of a question covered when only the document's person matches: enough to be found if nothing else is, and
+/// too little to outweigh other matches.
 const TOOK_PART: f32 = 1e-4;
 
-/// What the first pass found; the hits are in the scratch.
+/// The result of the first pass; the hits are in the scratch.
 pub struct Gathered {
-    /// Rarity of each stem and where its hits end; those of its related stems follow its own.
+    /// Rarity of each stem and where its hits end; hits of its related stems follow its own.
     pub stems: Vec<(f32, usize)>,
-    /// Coverage by sitting; 0 where only a related stem occurs, nothing where none does.
+    /// Coverage by session: 0 if only a related stem occurs, none if no stem occurs.
     pub sittings: Vec<Option<f32>>,
     /// What documents inherit from a question just before them, by ordinal.
     pub carried: Vec<OwnHit>,
 }
 
-/// `f32::max` without its care for NaN, which would keep loops from becoming vector instructions.
+/// `f32::max` without its handling of NaN, which would prevent vector instructions.
 #[inline]
 pub fn higher(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
-/// Where a run over postings is: the last sitting, its end, and the stem's count in it so far.
+/// Position of a pass over postings: the last session, its end, and the stem's count in it so far.
 #[derive(Default)]
 struct Run {
     sitting: u32,
@@ -128,17 +127,17 @@ impl TextIndex {
 struct Pass<'a, 's> {
     index: &'a TextIndex,
     scratch: &'s mut Scratch,
-    /// A document that is passed over.
+    /// A document to skip.
     asked_in: u32,
-    /// Sittings in which a stem occurs, related ones included.
+    /// Sessions in which a stem occurs, including related ones.
     reached: Vec<bool>,
-    /// Documents that hold a question, with rarity · own hit of one stem.
+    /// Documents that contain a question, with rarity · own hit of one stem.
     asked: Vec<OwnHit>,
     table: HitTable,
 }
 
 impl Pass<'_, '_> {
-    /// Adds the hits of a stem of the question; how often it occurs in each sitting.
+    /// Adds the hits of a stem of the question. Returns how often it occurs in each session.
     fn own(&mut self, list: List, rarity: f32) -> Vec<(u32, u32)> {
         let mut counts: Vec<(u32, u32)> = Vec::new();
         let mut run = Run::default();
@@ -196,8 +195,8 @@ impl Pass<'_, '_> {
         });
     }
 
-    /// Adds the stem's best hits to the bounds and clears them for the next stem. A hit in the next group is at least one
-    /// step away, in the one after it five.
+    /// Adds the stem's best hits to the bounds and clears them for the next stem. A hit in the next group is at least
+    /// one step away, in the one after it at least five.
     fn settle(&mut self, rarity: f32, shares: [f32; 2]) {
         let Scratch { best, bounds, .. } = &mut *self.scratch;
         let inner = best.len() - 2 * BORDER;
@@ -211,7 +210,8 @@ impl Pass<'_, '_> {
         best.fill(0.0);
     }
 
-    /// What a question covers is carried to the turn after it in the sitting; and what a name tells to who is named.
+    /// Carries a question's coverage to the next turn in the session. Also adds hits to documents that mention a named
+    /// person, or in which that person took part.
     fn carried(&mut self, weights: &Weights, people: &OfPeople<'_>) -> Vec<OwnHit> {
         let weight = weights.answer;
         let mut asked = std::mem::take(&mut self.asked);
@@ -223,7 +223,7 @@ impl Pass<'_, '_> {
             hits.extend(documents.iter().map(|ordinal| OwnHit { ordinal: *ordinal, hit: told }));
             documents.iter().for_each(|at| self.reached[self.index.sitting_of[*at as usize] as usize] = true);
         }
-        // Stable: the sum is in the order of the stems.
+        // A stable sort, so that the sum is in the order of the stems.
         hits.sort_by_key(|hit| hit.ordinal);
         let mut carried: Vec<OwnHit> = Vec::new();
         for OwnHit { ordinal, hit } in hits {

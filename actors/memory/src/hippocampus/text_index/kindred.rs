@@ -1,4 +1,5 @@
-//! Documents that may be about the same: those that share a document's rare words, and how alike two texts are.
+//! Documents that may be about the same subject: those that share a document's rare words. Also the similarity of two
+//! texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +8,15 @@ use super::{TextIndex, beginning};
 use maxim_language::calibrated;
 use maxim_language::packed::PackedVector;
 
-/// A stem in more than this share of the documents says little.
+/// A stem in more than this share of the documents is too common.
 const COMMON_SHARE: usize = 20;
-/// Below so many documents even a common stem is looked at.
+/// With fewer documents than this, common stems are examined too.
 const FEW: usize = 256;
 
 impl TextIndex {
-    /// Earlier documents that share rare stems with a text: the newest `most` of each of its `stems` rarest, with how
-    /// much speaks for looking at them, at most 0.6 in all. Costs by the postings of rare stems, not by the store.
+    /// Earlier documents that share rare stems with a text: the newest `most` for each of its `stems` rarest, with a
+    /// weight for examining them, at most 0.6 in total. The cost depends on the postings of rare stems, not on the
+    /// store's size.
     pub fn candidates(&self, text: &str, before: u32, stems: usize, most: usize, into: &mut BTreeMap<u32, f32>) {
         let distinct: BTreeSet<String> = self.stems.of_text(beginning(text)).into_iter().collect();
         let mut rare: Vec<(usize, String)> =
@@ -55,7 +57,7 @@ impl TextIndex {
         found
     }
 
-    /// Makes the vectors of stems that a question would have to wait for.
+    /// Computes vectors of stems in advance, so that a question needn't wait for them.
     pub fn warm(&self) {
         if let Some(meaning) = &self.meaning
             && let Ok(mut related) = meaning.related.lock()
@@ -64,25 +66,25 @@ impl TextIndex {
         }
     }
 
-    /// The vector of a document, to compare others with; nothing where it has none.
+    /// The vector of a document, to compare others with; none if it has none.
     pub fn vector_of(&self, document: u32) -> Option<PackedVector> {
         self.meaning.as_ref()?.vectors.vector(self.ordinal(document)? as usize)
     }
 
-    /// How alike the texts are in meaning, floor-corrected, 0 to 1; nothing where the document has no vector.
+    /// Similarity of the texts' meanings, floor-corrected, 0 to 1; none if the document has no vector.
     pub fn likeness(&self, vector: &PackedVector, document: u32) -> Option<f64> {
         let (meaning, at) = (self.meaning.as_ref()?, self.ordinal(document)? as usize);
         let cosine = meaning.vectors.cosine(at, vector)?;
         Some(f64::from(calibrated(cosine, meaning.encoder.floor())))
     }
 
-    /// The number after that of the last sealed document.
+    /// One more than the number of the last sealed document.
     pub fn sealed_before(&self) -> u32 {
         let last = (self.sealed as usize).checked_sub(1).and_then(|last| self.documents.get(last));
         last.map_or(0, |document| document + 1)
     }
 
-    /// Seals the oldest of all but the newest `held` documents, at most `most`; nothing if there are none.
+    /// Seals the oldest documents except the newest `held`, at most `most`; none if there are none.
     pub fn seal_but(&mut self, held: usize, most: usize) -> Option<std::sync::Arc<[u8]>> {
         let count = self.unsealed().saturating_sub(held).min(most);
         (count > 0).then(|| self.seal_first(count))

@@ -1,5 +1,5 @@
-//! Days that are named from the day on which is asked: "yesterday", "last week", "three days ago". "Today" and "this week" say
-//! as often what is to be done, so they name none.
+//! Days named relative to the day of the question: "yesterday", "last week", "three days ago". "Today" and "this
+//! week" often mean the future, so they name no day.
 
 use jiff::ToSpan;
 use jiff::civil::{Date, date};
@@ -12,7 +12,7 @@ const LAST: [&str; 7] = ["last", "past", "previous", "letzte", "letzten", "letzt
 const NUMBERS: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const ZAHLEN: [&str; 10] = ["einem", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"];
 
-/// A stretch of the calendar that words count in.
+/// A period of the calendar that words count in.
 #[derive(Clone, Copy)]
 enum Unit {
     Day,
@@ -39,7 +39,7 @@ fn days(from: i32, to: i32) -> DayRange {
     DayRange { from, to, fit: 1.0 }
 }
 
-/// The stretch that lies so many before the one in which today is.
+/// The period that is `count` before the present one.
 fn before(today: i32, unit: Unit, count: i32) -> Option<DayRange> {
     let day = date(1970, 1, 1).checked_add(today.days()).ok()?;
     match unit {
@@ -55,7 +55,7 @@ fn before(today: i32, unit: Unit, count: i32) -> Option<DayRange> {
     }
 }
 
-/// All days that the words name from `today` on backwards.
+/// All days that the words name, looking back from `today`.
 pub fn named_lately(words: &[Word], today: i32) -> Vec<DayRange> {
     let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
     let mut found = Vec::new();

@@ -1,18 +1,19 @@
-//! People whom a question names: who said something, and of whom it was said.
+//! People named in a question: who said something, and about whom it was said.
 //!
-//! A name leaves the words of a question, and what others said loses, by as much as the name tells beside the words. Of
-//! somebody who isn't there others speak; of somebody who is, they mostly speak to them, which says nothing.
+//! A name is removed from the question's words. Documents of other people lose score, by how much the name tells
+//! compared with the words. Others speak about a person who is absent. To a person who is present they mostly speak
+//! directly, which says nothing.
 
 use super::TextIndex;
 use super::people::Named;
 use super::query::Weights;
 use super::score::rarity;
 
-/// A name tells at most so much of what all words of the question tell together: who spoke alone is no answer.
+/// Maximum weight of a name, as a share of the weight of all words: the speaker alone is no answer.
 const MOST_TOLD: f32 = 0.8;
-/// Documents of those who are named that are looked at whatever their words, the newest.
+/// Number of documents of the named people that are examined whatever their words, the newest.
 const MOST_SPOKEN: usize = 1_024;
-/// A name that stands in more documents is looked for in none.
+/// A name that occurs in more documents is not searched for in texts.
 const MOST_MENTIONS: usize = 2_048;
 
 impl TextIndex {
@@ -31,7 +32,7 @@ impl TextIndex {
         is_theirs.into_iter().map(|theirs| if theirs { 0.0 } else { penalty }).collect()
     }
 
-    /// Documents, ascending, in which those who are named took part: a name is found though no word beside it is.
+    /// Documents, ascending, in which the named people took part: a name is found even if no other word matches.
     pub(super) fn spoken(&self, named: &Named, asked_in: Option<u32>) -> Vec<u32> {
         if named.people.is_empty() {
             return Vec::new();
@@ -45,11 +46,11 @@ impl TextIndex {
         found
     }
 
-    /// Documents, ascending, that speak of somebody whom the question names and who took no part around.
+    /// Documents, ascending, that speak about a named person who took no part nearby.
     pub(super) fn mentions(&self, named: &Named, asked_in: Option<u32>) -> Vec<u32> {
         let mut found = Vec::new();
         for (people, words) in &named.runs {
-            // Of several words the rarest that is said at all: "Halloran", not "Mrs".
+            // Of several words, the rarest one that occurs: "Halloran", not "Mrs".
             let stems = words.iter().filter_map(|word| self.stems.of(word));
             let lists = stems.map(|stem| self.list_of(&stem, 1.0)).filter(|list| list.len() > 0);
             let Some(list) = lists.min_by_key(|list| list.len()).filter(|list| list.len() <= MOST_MENTIONS) else {
@@ -66,7 +67,7 @@ impl TextIndex {
         found
     }
 
-    /// Whether one of these people took part in a document or those near it in its sitting.
+    /// Whether one of these people took part in a document or near it in its session.
     fn is_around(&self, people: &[u32], ordinal: u32) -> bool {
         let at = ordinal as usize;
         let Some(reach) = self.looks.get(at).map(|look| look.reach) else { return true };

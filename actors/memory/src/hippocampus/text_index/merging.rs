@@ -1,4 +1,4 @@
-//! Several sealed segments become one, a few stems at a time, so that nobody waits for it.
+//! Merges several sealed segments into one, a few stems at a time, so that nobody waits for it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use super::tail::Posting;
 use super::{MERGE_FACTOR, SEGMENT_DOCUMENTS, TextIndex};
 use crate::packing::DamagedSegment;
 
-/// A merge under way.
+/// A merge in progress.
 #[derive(Debug)]
 pub struct Merging {
-    /// Segment, number of its first document, and the next of its stems.
+    /// Segment, number of its first document, and its next stem.
     opened: Vec<(Segment, u32, usize)>,
     merged: Draft,
     dead: Vec<u32>,
 }
 
 impl Merging {
-    /// Of segments that follow each other. Postings of documents in `dead` are left out.
+    /// Merges consecutive segments. Postings of documents in `dead` are left out.
     pub fn new(segments: &[Arc<[u8]>], dead: &[u32]) -> Result<Self, DamagedSegment> {
         let mut merged = Draft::default();
         let mut opened = Vec::new();
@@ -35,7 +35,7 @@ impl Merging {
         Ok(Self { opened, merged, dead: dead.to_vec() })
     }
 
-    /// Merges the next stems, at most so many. False when none is left.
+    /// Merges at most this many further stems. False when none is left.
     pub fn step(&mut self, stems: usize) -> bool {
         for _ in 0..stems {
             let heads = self.opened.iter().filter(|(segment, _, at)| *at < segment.terms());
@@ -70,7 +70,7 @@ impl Merging {
         }
     }
 
-    /// The bytes of the one segment.
+    /// The bytes of the merged segment.
     pub fn finish(mut self) -> Vec<u8> {
         while self.step(usize::MAX) {}
         self.merged.pack()
@@ -86,7 +86,7 @@ fn place(groups: &mut Vec<Vec<String>>, group: Vec<String>) -> u32 {
 }
 
 impl TextIndex {
-    /// The first run of neighbouring segments of about one size that together hold no more than `most` documents.
+    /// The first run of neighbouring segments of similar size that together have at most `most` documents.
     pub fn mergeable(&self, most: usize) -> Option<Range<usize>> {
         let level = |s: &Segment| (s.documents() / SEGMENT_DOCUMENTS).max(1).ilog(MERGE_FACTOR);
         let run = |w: &[Segment]| {
@@ -96,7 +96,7 @@ impl TextIndex {
         Some(start..start + MERGE_FACTOR)
     }
 
-    /// Begins to merge a run of segments; nothing if they can't be read.
+    /// Begins to merge a run of segments; none if they can't be read.
     pub fn begin_merge(&self, parts: Range<usize>) -> Option<Merging> {
         let bytes: Vec<Arc<[u8]>> = self.segments.get(parts)?.iter().map(|segment| segment.bytes().clone()).collect();
         Merging::new(&bytes, &self.dead).ok()

@@ -1,12 +1,12 @@
 //! Full text of episodes: an inverted index with ranking.
 //!
-//! Sealed segments of some thousand documents are immutable bytes that load without reading any text again; the newest
-//! documents stand in a mutable tail. Every eight segments of one size are merged into one. A question's cost grows
-//! with the postings of its stems.
+//! Sealed segments of some thousand documents are immutable bytes that load without reading texts again; the newest
+//! documents are in a mutable tail. Every eight segments of one size are merged. A question's cost grows with the
+//! postings of its stems.
 //!
-//! The score is coverage of the question's stems with saturating frequencies (BM25's tf, Robertson et al. 1994), where
-//! each stem spreads by itself to the neighbours in the sitting: maximum over paths for one cue, sum over cues, so that
-//! neighbours complete each other instead of repeating each other.
+//! The score is coverage of the question's stems with saturating frequencies (BM25's tf, Robertson et al. 1994). Each
+//! stem spreads to the neighbours in the session: maximum over paths for one cue, sum over cues. So neighbours
+//! complete each other instead of repeating each other.
 
 mod asked;
 mod dates;
@@ -53,31 +53,31 @@ use segment::{Draft, Row, Segment, Term};
 use tail::Tail;
 use vocabulary::Vocabulary;
 
-/// Documents in a freshly sealed segment, at most: sealing them is one step, which a percept has to wait for.
+/// Maximum number of documents in a newly sealed segment. Sealing is one step, which a percept must wait for.
 pub const SEGMENT_DOCUMENTS: usize = 2048;
 /// Segments of one size that are merged into one.
 pub const MERGE_FACTOR: usize = 8;
 /// Newest documents that are never sealed, so that an open episode can still be completed.
 pub const HELD_OPEN: usize = 256;
-/// Bytes of a document's text that are indexed, and of its further words: what stands behind them isn't found by its words.
+/// Bytes of a document's text that are indexed, and of its further words. Words beyond that aren't found.
 const TEXT_BYTES: usize = 64 << 10;
 
-/// What of an episode is indexed.
+/// The indexed fields of an episode.
 #[derive(Clone, Debug, Default)]
 pub struct Fields<'a> {
     /// What was perceived or said.
     pub text: &'a str,
-    /// Further words to be found by (objects, goal, tool, result), not judged as a statement.
+    /// Further words (objects, goal, tool, result), which are not judged as a statement.
     pub more: &'a str,
-    /// Who took part. Where the text begins with the name of one of them and a colon, that one is the speaker.
+    /// The people who took part. If the text begins with one of their names and a colon, that person is the speaker.
     pub people: &'a [String],
-    /// Number of the sitting. Documents of one sitting follow each other.
+    /// Number of the session. Documents of one session are consecutive.
     pub sitting: u32,
     /// Local calendar day, see [`day_number`].
     pub day: i32,
-    /// Stems of further words whose forms aren't known any more, to be found by too.
+    /// Stems of further words whose forms are no longer known.
     pub stems: &'a [String],
-    /// The text's vector where it is known already; else the encoder is asked.
+    /// The text's vector if known; else the encoder is asked.
     pub vector: Option<&'a PackedVector>,
 }
 
@@ -90,7 +90,7 @@ pub enum NotIndexed {
     Sealed(u32),
 }
 
-/// A stretch of documents of one sitting.
+/// A range of documents of one session.
 #[derive(Clone, Copy, Debug)]
 struct Sitting {
     number: u32,
@@ -99,11 +99,11 @@ struct Sitting {
     /// The first and the last day of its documents.
     days: (i32, i32),
     stems: u64,
-    /// Somebody asked something in it.
+    /// It contains a question.
     asks: bool,
 }
 
-/// The index. Documents are numbered by the caller, ascending.
+/// The index. The caller numbers documents in ascending order.
 #[derive(Default)]
 pub struct TextIndex {
     segments: Vec<Segment>,
@@ -127,13 +127,13 @@ pub struct TextIndex {
     stems: Stems,
     vocabulary: Vocabulary,
     forms: Mutex<Forms>,
-    /// Without an encoder it finds by words alone.
+    /// Without an encoder only words are compared.
     meaning: Option<Meaning>,
-    /// Columns of the last search, so that the next one needn't get fresh memory.
+    /// Columns of the last search, so that the next one needs no new memory.
     scratch: Mutex<Scratch>,
 }
 
-/// What is found beyond words.
+/// The data for finding by meaning.
 struct Meaning {
     encoder: Arc<dyn Encoder>,
     vectors: Kept,
@@ -146,7 +146,7 @@ impl Meaning {
     }
 }
 
-/// What the ranking looks at in each document that a stem hits, in one word.
+/// The fields of a document that ranking reads for each hit, in one word.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     length: u16,
@@ -155,22 +155,22 @@ struct Look {
     reach: u8,
 }
 
-/// What is read of a long text.
+/// The beginning of a long text, which is all that is indexed.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES)]
 }
 
-/// All stems that fields without vectors are found by.
+/// All stems of fields without vectors.
 pub fn stems_in(fields: &Fields) -> BTreeSet<String> {
     let stems = Stems::default();
     let of = |text: &str| stems.of_text(beginning(text));
     of(fields.spoken().1).into_iter().chain(of(fields.more)).chain(fields.stems.iter().cloned()).collect()
 }
 
-/// The stems of some documents in a sealed segment, which isn't loaded.
+/// The stems of some documents in a sealed segment that isn't loaded.
 ///
 /// # Errors
-/// It is damaged.
+/// The segment is damaged.
 pub fn stems_of(
     bytes: Arc<[u8]>,
     documents: &BTreeSet<u32>,
@@ -197,7 +197,7 @@ impl TextIndex {
         Self::default()
     }
 
-    /// An index that looks at meanings too.
+    /// An index that also compares meanings.
     pub fn with_encoder(encoder: Arc<dyn Encoder>) -> Self {
         let vectors = Kept::new(encoder.id().clone(), encoder.dims());
         Self { meaning: Some(Meaning { encoder, vectors, related: Mutex::default() }), ..Self::default() }
@@ -211,7 +211,7 @@ impl TextIndex {
         self.documents.is_empty()
     }
 
-    /// Indexes a document. `document` must be above all earlier ones.
+    /// Indexes a document. `document` must be larger than all earlier numbers.
     pub fn add(&mut self, document: u32, fields: &Fields) -> Result<(), NotIndexed> {
         if let Some(&last) = self.documents.last()
             && last >= document
@@ -243,7 +243,7 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Words of `more` that the document doesn't hold yet; its length grows only by what is new.
+    /// Adds words of `more` that the document doesn't have yet; its length grows only by new ones.
     fn count_more(&mut self, ordinal: u32, more: &str) -> usize {
         let mut added = 0;
         let words = words(beginning(more));
@@ -259,7 +259,7 @@ impl TextIndex {
         added
     }
 
-    /// Stems that the document doesn't hold yet; which words they were isn't known.
+    /// Adds stems that the document doesn't have yet; their words are unknown.
     fn count_stems(&mut self, ordinal: u32, stems: &[String]) -> usize {
         let is_new = |tail: &Tail, stem: &str| tail.list(stem).binary_search_by_key(&ordinal, |p| p.ordinal).is_err();
         let mut added = 0;
@@ -272,7 +272,7 @@ impl TextIndex {
         added
     }
 
-    /// Adds words to a document that isn't sealed yet (its outcome came).
+    /// Adds words to an unsealed document (its outcome came).
     pub fn amend(&mut self, document: u32, more: &str) -> Result<(), NotIndexed> {
         let ordinal = self.open_ordinal(document)?;
         let added = self.count_more(ordinal, more);
@@ -285,8 +285,8 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Takes those words of `before` out of a document that isn't sealed yet which it doesn't hold any more: how it ended was
-    /// told anew.
+    /// Removes words of `before` that an unsealed document no longer contains, because its outcome was reported
+    /// again.
     pub fn take_back(&mut self, document: u32, before: &str, now: &Fields) -> Result<(), NotIndexed> {
         let ordinal = self.open_ordinal(document)?;
         let stems = |text: &str| self.stems.of_text(beginning(text)).into_iter().collect::<BTreeSet<_>>();
@@ -305,7 +305,7 @@ impl TextIndex {
         self.ordinal(document).filter(|o| *o >= self.sealed).ok_or(NotIndexed::Sealed(document))
     }
 
-    /// Makes a document unfindable. Its postings leave with the next merge.
+    /// Removes a document from all results. Its postings are dropped at the next merge.
     pub fn remove(&mut self, document: u32) {
         if let Err(at) = self.dead.binary_search(&document) {
             self.dead.insert(at, document);
@@ -316,7 +316,7 @@ impl TextIndex {
         self.documents.binary_search(&document).ok().map(|o| o as u32)
     }
 
-    /// Columns of one more document; `row.group` counts in `self.people`.
+    /// Adds the columns of one document; `row.group` refers to `self.people`.
     fn append(&mut self, row: Row) {
         let ordinal = self.documents.len() as u32;
         let new = self.sittings.last().is_none_or(|s| s.number != row.sitting);
@@ -346,17 +346,17 @@ impl TextIndex {
         }
     }
 
-    /// Number of documents that wait for sealing.
+    /// Number of unsealed documents.
     pub fn unsealed(&self) -> usize {
         self.documents.len() - self.sealed as usize
     }
 
-    /// Seals the oldest [`SEGMENT_DOCUMENTS`] of the tail when enough have come, and returns the bytes to keep.
+    /// Seals the oldest [`SEGMENT_DOCUMENTS`] of the tail when there are enough, and returns the bytes to store.
     pub fn seal(&mut self) -> Option<Arc<[u8]>> {
         (self.unsealed() >= SEGMENT_DOCUMENTS + HELD_OPEN).then(|| self.seal_first(SEGMENT_DOCUMENTS))
     }
 
-    /// Seals all of the tail, open or not (before a shutdown or a backup); nothing if it is empty.
+    /// Seals the whole tail, open or not (before a shutdown or a backup); none if it is empty.
     pub fn seal_all(&mut self) -> Option<Arc<[u8]>> {
         (self.unsealed() > 0).then(|| self.seal_first(self.unsealed()))
     }
@@ -377,7 +377,7 @@ impl TextIndex {
         });
         let rows = rows.collect();
         let terms = self.tail.split_off(self.sealed, end as u32).into_iter().map(|(stem, postings)| {
-            // None where no word of it was ever seen here.
+            // Empty if no word with this stem was ever seen here.
             let form = self.vocabulary.entry(&stem).map_or_else(String::new, |entry| entry.form.to_string());
             Term { stem, form, postings }
         });
@@ -393,24 +393,23 @@ impl TextIndex {
         bytes
     }
 
-    /// The documents of a sealed segment, which isn't loaded.
+    /// The documents of a sealed segment that isn't loaded.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The segment is damaged.
     pub fn documents_in(bytes: Arc<[u8]>) -> Result<Vec<u32>, DamagedSegment> {
         let (_, columns) = Segment::open(bytes)?;
         Ok(columns.rows.into_iter().map(|row| row.document).collect())
     }
 
-    /// The index of sealed segments, in the order of sealing. Documents since the last seal are added again by the
-    /// caller.
+    /// The index of sealed segments, in the order of sealing. The caller adds documents since the last seal again.
     pub fn from_segments(segments: Vec<Arc<[u8]>>) -> Result<Self, DamagedSegment> {
         let mut index = Self::default();
         segments.into_iter().try_for_each(|bytes| index.load(bytes))?;
         Ok(index)
     }
 
-    /// Appends a sealed segment; the vectors of its documents come apart.
+    /// Appends a sealed segment; the vectors of its documents are loaded separately.
     pub fn load(&mut self, bytes: Arc<[u8]>) -> Result<(), DamagedSegment> {
         let (segment, columns) = Segment::open(bytes)?;
         let group = |names: &Vec<String>| self.people.group(names.iter().map(String::as_str));
@@ -429,8 +428,8 @@ impl TextIndex {
         Ok(())
     }
 
-    /// The next sealed documents have these vectors. What is missing, damaged or another encoder's leaves its documents
-    /// without, see [`TextIndex::without_vector`].
+    /// Sets the vectors of the next sealed documents. If they are missing, damaged or another encoder's, the
+    /// documents have none; see [`TextIndex::without_vector`].
     pub fn load_vectors(&mut self, documents: usize, packed: Option<Vec<u8>>) {
         let Some(meaning) = &mut self.meaning else { return };
         if let Err(error) = meaning.vectors.push_packed(documents, packed.unwrap_or_default()) {
@@ -438,7 +437,7 @@ impl TextIndex {
         }
     }
 
-    /// The same for vectors that are there and this encoder's, and are read when they're looked at.
+    /// The same for existing vectors of this encoder, which are read on first use.
     pub fn know_vectors(&mut self, documents: usize, reading: Reading) {
         if let Some(meaning) = &mut self.meaning {
             meaning.vectors.push_unread(documents, reading);
@@ -458,7 +457,7 @@ impl TextIndex {
         meaning.vectors.lacking().filter_map(|at| self.documents.get(at).copied()).collect()
     }
 
-    /// Gives a document its vector.
+    /// Sets the vector of a document.
     pub fn set_vector(&mut self, document: u32, vector: PackedVector) {
         let at = self.ordinal(document);
         if let (Some(meaning), Some(at)) = (&mut self.meaning, at) {
@@ -473,17 +472,17 @@ impl TextIndex {
         self.documents.get(start..start + count).unwrap_or(&[])
     }
 
-    /// Vectors of the documents of a stretch that was sealed here, to keep them beside its words; nothing without an encoder.
+    /// Vectors of a range of documents that was sealed here, for storing; none without an encoder.
     pub fn vectors_of_stretch(&self, number: usize) -> Option<Vec<u8>> {
         Some(self.meaning.as_ref()?.vectors.bytes(number)?.to_vec())
     }
 
-    /// Stretches of vectors, and from which one on all are on disk, or will be, as they are here.
+    /// The number of ranges of vectors, and the first from which all are on disk, or will be, as they are here.
     pub fn sound_vectors(&self) -> (usize, usize) {
         self.meaning.as_ref().map_or((0, 0), |meaning| meaning.vectors.sound_from())
     }
 
-    /// Stretches of vectors that are in memory.
+    /// Ranges of vectors that are in memory.
     #[cfg(test)]
     pub fn vectors_in_memory(&self) -> usize {
         self.meaning.as_ref().map_or(0, |meaning| meaning.vectors.read())
@@ -494,8 +493,8 @@ impl TextIndex {
         self.segments.iter().map(Segment::bytes)
     }
 
-    /// The first run of [`MERGE_FACTOR`] neighbouring segments of about one size. Feed their bytes to [`merge`], off
-    /// the path of capture, and hand the result to [`TextIndex::replace`].
+    /// The first run of [`MERGE_FACTOR`] neighbouring segments of similar size. Pass their bytes to [`merge`],
+    /// outside of capture, and the result to [`TextIndex::replace`].
     pub fn merge_due(&self) -> Option<std::ops::Range<usize>> {
         let level = |s: &Segment| (s.documents() / SEGMENT_DOCUMENTS).max(1).ilog(MERGE_FACTOR);
         let run = |w: &[Segment]| w.iter().all(|s| level(s) == level(&w[0]));
@@ -503,7 +502,7 @@ impl TextIndex {
         Some(start..start + MERGE_FACTOR)
     }
 
-    /// Puts a merged segment in the place of its parts.
+    /// Replaces segments by the merged one.
     pub fn replace(&mut self, parts: std::ops::Range<usize>, merged: Arc<[u8]>) -> Result<(), DamagedSegment> {
         let (segment, _) = Segment::open(merged)?;
         self.segments.splice(parts, [segment]);
@@ -517,12 +516,12 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Documents that were removed, ascending.
+    /// Removed documents, ascending.
     pub fn removed(&self) -> &[u32] {
         &self.dead
     }
 
-    /// Documents that hold a stem, dead ones that no merge has dropped included.
+    /// Number of documents with a stem, including removed ones that no merge has dropped yet.
     pub fn document_frequency(&self, stem: &str) -> usize {
         let places = self.vocabulary.entry(stem).map_or(&[][..], |entry| &entry.places);
         let sealed: usize = places.iter().map(|place| self.sealed_list(*place).remaining()).sum();
@@ -542,7 +541,7 @@ impl TextIndex {
 }
 
 impl<'a> Fields<'a> {
-    /// Who speaks, and what is said: a name before the text that is one of the people is no part of it.
+    /// The speaker, and the words. A person's name before the text isn't part of it.
     fn spoken(&self) -> (&'a [String], &'a str) {
         let prefixed = speaker_prefix(self.text).and_then(|(name, text)| {
             let speaker = self.people.iter().find(|person| person.trim().eq_ignore_ascii_case(name))?;
@@ -551,7 +550,7 @@ impl<'a> Fields<'a> {
         prefixed.unwrap_or((self.people, self.text))
     }
 
-    /// The words whose meaning is looked at.
+    /// The words whose meaning is compared.
     pub fn meant(&self) -> &'a str {
         let (_, text) = self.spoken();
         if text.trim().is_empty() { self.more } else { text }

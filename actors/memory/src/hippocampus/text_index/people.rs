@@ -1,13 +1,13 @@
-//! Who spoke: people are a field of an episode, not words of its text. A name in a question leaves the words and is
-//! looked up here.
+//! Speakers: people are a field of an episode, not words of its text. A name in a question is removed from the words
+//! and looked up here.
 
 use std::collections::HashMap;
 
 use maxim_language::{Word, is_stop_word, words};
 
-/// A part of a name that more people share says too little about who is meant.
+/// A part of a name that more people share is too ambiguous.
 const MOST_SHARING_A_PART: usize = 8;
-/// A name of more words is found by its parts.
+/// Longer names are found by their parts, in words.
 const MOST_WORDS_OF_A_NAME: usize = 4;
 
 /// Known people and the groups in which they occur.
@@ -20,13 +20,13 @@ pub struct People {
     by_group: HashMap<Vec<u32>, u32>,
 }
 
-/// A question split into the people it names and the words that are left.
+/// A question, split into the people it names and the remaining words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     /// Sorted, distinct.
     pub people: Vec<u32>,
     pub rest: Vec<Word>,
-    /// Each name: whom it may mean, and its words.
+    /// For each name: the people it may mean, and its words.
     pub runs: Vec<(Vec<u32>, Vec<String>)>,
 }
 
@@ -35,7 +35,7 @@ fn key(name: &str) -> String {
 }
 
 impl People {
-    /// How many people are known.
+    /// Number of known people.
     pub fn count(&self) -> usize {
         self.names.len()
     }
@@ -44,7 +44,7 @@ impl People {
         self.groups.get(group as usize).into_iter().flatten().map(|id| self.names[*id as usize].as_str())
     }
 
-    /// Whether anybody is in a group.
+    /// Whether a group has any members.
     pub fn talks(&self, group: u32) -> bool {
         self.groups.get(group as usize).is_some_and(|people| !people.is_empty())
     }
@@ -53,7 +53,7 @@ impl People {
         &self.groups
     }
 
-    /// The group of these people, made if it is new. Order and repeats don't matter.
+    /// The group of these people, created if it is new. Order and repeats are ignored.
     pub fn group<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> u32 {
         let mut ids: Vec<u32> = names.into_iter().filter_map(|name| self.person(name)).collect();
         ids.sort_unstable();
@@ -87,7 +87,7 @@ impl People {
         Some(id)
     }
 
-    /// Takes the names of known people out of a question: whole names first, then single parts of a name, then a
+    /// Removes the names of known people from a question: whole names first, then single parts of a name, then a
     /// capitalised short form that begins exactly one known name ("Mel" for "Melanie").
     pub fn named_in(&self, question: &[Word]) -> Named {
         let mut named = Named::default();
@@ -112,7 +112,7 @@ impl People {
     }
 
     fn name_at(&self, words: &[Word]) -> Option<(Vec<u32>, usize)> {
-        // The first word, the first two and so on, each with where it ends.
+        // The first word, the first two and so on, each with its end.
         let (mut joined, mut ends) = (String::new(), [0; MOST_WORDS_OF_A_NAME]);
         for (word, end) in words.iter().zip(&mut ends) {
             if !joined.is_empty() {
@@ -123,7 +123,7 @@ impl People {
         }
         for length in (1..=words.len().min(MOST_WORDS_OF_A_NAME)).rev() {
             let said = &joined[..ends[length - 1]];
-            // "Will" is a person, "will" at the start of a question is not.
+            // "Will" is a person, "will" at the start of a question isn't.
             let plain = !words[0].capital || words[0].opens_sentence;
             let doubtful = length == 1 && plain && is_stop_word(said);
             if let Some(id) = self.by_name.get(said)
@@ -152,12 +152,12 @@ impl People {
     }
 }
 
-/// Parts with digits, or of one or two letters, don't single out a person.
+/// Parts with digits, or of one or two letters, don't identify a person.
 fn is_name_part(part: &str) -> bool {
     part.len() >= 3 && part.chars().all(char::is_alphabetic)
 }
 
-/// Who speaks, where a transcript writes it before the text ("Anna: hello"), and the text without it.
+/// The speaker, if a transcript writes it before the text ("Anna: hello"), and the text without it.
 pub fn speaker_prefix(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once(": ")?;
     let parts: Vec<_> = name.split(' ').collect();

@@ -1,4 +1,4 @@
-//! What is asked of the index, and the weights of the score.
+//! A query to the index, and the weights of the score.
 
 use maxim_config::{SHARE, Shape, section};
 
@@ -42,48 +42,48 @@ section! {
     }
 }
 
-/// Weights of the parts of the score, in the index' own numbers. The defaults were found on plateaus: moving one by half costs less than a point
-/// of recall@10 on dialogues.
+/// Weights of the parts of the score, in the index's own numbers. The defaults lie on plateaus: changing one by half
+/// costs less than a point of recall@10 on dialogues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
-    /// Share of a neighbour's hit that a document inherits per step within its sitting, in [0, 1]; 0 switches spreading
-    /// off.
+    /// Share of a neighbour's hit that a document inherits per step within its session, in [0, 1]; 0 switches
+    /// spreading off.
     pub neighbour_decay: f32,
     /// Steps that a hit reaches, 0 to 5.
     pub neighbour_steps: usize,
-    /// Part of that which a document inherits where nobody talks, in [0, 1]: what stands beside a reading or a log line is
-    /// seldom about the same.
+    /// Factor on that inheritance where nobody talks, in [0, 1]: neighbours of a reading or a log line are seldom
+    /// about the same subject.
     pub silent: f32,
-    /// Weight of the coverage by the whole sitting.
+    /// Weight of the coverage by the whole session.
     pub sitting: f32,
     /// Weight of a date in the question that fits the document's.
     pub date: f32,
-    /// Taken off a document of people none of whom is named in the question, times the share of other people squared (a
-    /// quarter of it where the store knows two: the more there are, the more a name tells); more where the name is rarer
-    /// than the words beside it.
+    /// Subtracted from a document when the question names none of its people, times the square of the share of other
+    /// people. (With two known people, that share squared is a quarter. The more people are known, the more a name
+    /// tells.) More is subtracted if the name is rarer than the words beside it.
     pub other: f32,
-    /// Weight of speaking of somebody whom the question names and who isn't there.
+    /// Weight of speaking about a named person who isn't present.
     pub mention: f32,
-    /// Weight of the coverage of the question that stands just before.
+    /// Weight of the question's coverage by the text just before.
     pub answer: f32,
-    /// Taken off a document that ends with a question mark.
+    /// Subtracted from a document that ends with a question mark.
     pub question: f32,
-    /// Share of the best documents that what followed them inherits where the question asks for what came after them (or
-    /// before).
+    /// Share of the best documents that the following ones inherit, when the question asks for what came after them
+    /// (or before).
     pub follow: f32,
     /// Added for each of time word, name and first person that the question asks for.
     pub particular: f32,
-    /// Stems of near meaning that may stand for one of the question, 0 to 20. More find no more on dialogues
-    /// and cost their postings.
+    /// Number of stems near in meaning that may stand for one of the question, 0 to 20. More find no more on
+    /// dialogues, and cost their postings.
     pub related: usize,
-    /// Weight of a stem that is alike by its letters alone, in a question of another language than English.
+    /// Weight of a stem that is similar only by its letters, in a question not in English.
     pub forms: f32,
-    /// Weight of the cosine of the question and the document.
+    /// Weight of the cosine between the question and the document.
     pub alike: f32,
-    /// Weight of the same, averaged over the neighbours in the sitting.
+    /// Weight of the same, averaged over the neighbours in the session.
     pub alike_near: f32,
-    /// Both where an encoder outside of the program reads them: it reads sentences better than the embedded table does, so
-    /// it weighs more.
+    /// Both weights for an external encoder. It understands sentences better than the embedded table, so it weighs
+    /// more.
     pub meant: f32,
     pub meant_near: f32,
 }
@@ -119,8 +119,8 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// The same score without any spreading: own text only, no sitting, no carried answer. What the neighbours' meaning
-    /// gave is the document's own.
+    /// The same score without spreading: only the document's own text, no session, no carried answer. The weight of
+    /// the neighbours' meaning goes to the document's own.
     pub fn without_spreading() -> Self {
         Self {
             neighbour_steps: 0,
@@ -133,38 +133,39 @@ impl Weights {
         }
     }
 
-    /// Words alone, as without an encoder.
+    /// Only words, as without an encoder.
     pub fn words_alone() -> Self {
         Self { related: 0, forms: 0.0, alike: 0.0, alike_near: 0.0, ..Self::default() }
     }
 }
 
-/// Documents near in meaning to a question; they are found though they share no word with it.
+/// Documents near in meaning to a question; they are found even if they share no word with it.
 #[derive(Clone, Debug, Default)]
 pub struct Meant {
-    /// Ascending, with their likeness; 0 is what chance gives.
+    /// Ascending, with their similarity; 0 is what chance gives.
     pub near: Vec<(u32, f32)>,
-    /// Less likeness alone is no reason to be found.
+    /// A lower similarity alone is no reason to be found.
     pub floor: f32,
 }
 
 impl Meant {
-    /// What isn't near counts as what chance gives.
+    /// A document that isn't near counts as unrelated.
     pub(super) fn of(&self, document: u32) -> f32 {
         self.near.binary_search_by_key(&document, |(near, _)| *near).map_or(0.0, |at| self.near[at].1)
     }
 }
 
-/// A question to the index.
+/// A query to the index.
 #[derive(Clone, Debug, Default)]
 pub struct Query<'a> {
     pub text: &'a str,
     pub weights: Weights,
-    /// What an encoder outside of the program finds near, in the place of the index's own vectors.
+    /// What an external encoder finds near; it replaces the index's own vectors.
     pub meant: Option<&'a Meant>,
-    /// The document in which it is asked: its words are the question's own, so they say nothing, and lend nothing to others.
+    /// The document in which the question was asked. Its words are the question's own, so they don't count and aren't
+    /// inherited.
     pub asked_in: Option<u32>,
-    /// It isn't in the words of who speaks there: its first person is nobody that is known.
+    /// The question isn't in the speaker's words: its first person is nobody known.
     pub is_thought: bool,
 }
 
@@ -178,7 +179,7 @@ impl<'a> Query<'a> {
         Self { text, meant: Some(meant), ..Self::default() }.weighing(&Weights::default())
     }
 
-    /// Weighs the parts of the score by these.
+    /// Uses these weights.
     pub fn weighing(self, by: &Weights) -> Self {
         let weights = match self.meant {
             Some(_) => Weights { alike: by.meant, alike_near: by.meant_near, ..by.clone() },
@@ -196,18 +197,18 @@ impl<'a> Query<'a> {
     }
 }
 
-/// What speaks for a document.
+/// Why a document was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Words of the question or their like, a question just before it that has them, or its day.
+    /// Words of the question or similar ones, a question just before it that has them, or its day.
     Words,
-    /// Only words of those beside it in its sitting.
+    /// Only words of its neighbours in the session.
     Neighbours,
-    /// Only its meaning.
+    /// Only by its meaning.
     Meaning,
 }
 
-/// A document found.
+/// A found document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
     pub document: u32,
@@ -216,7 +217,7 @@ pub struct Hit {
     pub by: By,
 }
 
-/// The better first; of equals the newer.
+/// The better first; among equals the newer.
 pub(super) fn order(a: &Hit, b: &Hit) -> std::cmp::Ordering {
     b.score.total_cmp(&a.score).then(b.document.cmp(&a.document))
 }

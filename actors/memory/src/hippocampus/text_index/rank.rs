@@ -1,4 +1,4 @@
-//! Second pass: the best documents, out of the groups that can hold them.
+//! Second pass: the best documents from the groups that may contain them.
 
 use super::TextIndex;
 use super::dates::{DayRange, best_fit, fit};
@@ -7,14 +7,14 @@ use super::query::{By, Hit, Weights};
 use super::score::{MOST_STEPS, decay_window};
 use super::statement::Statement;
 
-/// Documents of a group.
+/// Number of documents in a group.
 const GROUP: usize = 1 << GROUP_BITS;
-/// Groups that a hit reaches, own included.
+/// Number of groups that a hit reaches, including its own.
 const REACHED: usize = 2 * BORDER + 1;
-/// Groups that are looked at closely, at most: those that can hold the best. In a larger store one of equally good
+/// Maximum number of groups examined closely: those that may contain the best. In a larger store, one of equally good
 /// documents may be missed.
 const MOST_GROUPS: usize = 256;
-/// Steps before and after that a document in the middle of its sitting has.
+/// The steps before and after a document in the middle of its session.
 const FULL_REACH: u8 = (MOST_STEPS as u8) << 4 | MOST_STEPS as u8;
 
 /// The second pass.
@@ -24,16 +24,16 @@ pub struct Ranking<'a> {
     pub gathered: Gathered,
     /// By group of people.
     pub others: Vec<f32>,
-    /// Documents, ascending, that speak of somebody whom the question names.
+    /// Documents, ascending, that speak about a person named in the question.
     pub mentions: Vec<u32>,
     pub dates: Vec<DayRange>,
-    /// Marks of a statement that speak for it.
+    /// Marks that favour a statement.
     pub particulars: u8,
     /// 1 / Σ rarity of the question's stems.
     pub scale: f32,
 }
 
-/// A score above 0 and its document in one number: a better one is greater, and of equally good ones the newer.
+/// A positive score and its document in one number: a better one is larger, and of equally good ones the newer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place(u64);
 
@@ -51,10 +51,10 @@ impl Place {
     }
 }
 
-/// The best so far, and up to as many more that came since they were sorted out last.
+/// The best so far, and at most as many more that were added since the last sorting.
 struct Best {
     limit: usize,
-    /// With whether words of its own speak for it.
+    /// With the flag whether its own words match.
     kept: Vec<(Place, bool)>,
     floor: f32,
 }
@@ -69,8 +69,8 @@ impl Best {
         self.floor
     }
 
-    /// Takes the best of what ends with a question mark in, for half of the places and what else is free: whoever asks the
-    /// same again and again would else find nothing but that.
+    /// Adds the best documents that end with a question mark, in half of the places and any free ones. Otherwise
+    /// repeating a question would find nothing but its repetitions.
     fn with_questions(self, questions: Self) -> Vec<(Place, bool)> {
         let limit = self.limit;
         let (mut kept, mut questions) = (self.into_sorted(), questions.into_sorted());
@@ -97,18 +97,18 @@ impl Best {
     }
 }
 
-/// What the documents of a sitting get beside their own words.
+/// The score of a session's documents apart from their own words.
 #[derive(Clone, Copy)]
 struct Base {
     words: f32,
-    /// The most that one of them gets for its day.
+    /// The maximum that one of them gets for its day.
     date: f32,
-    /// A stem of the question occurs in the sitting, or a related one, or somebody whom it names took part.
+    /// The session contains a stem of the question or a related one, or a named person took part.
     is_reached: bool,
 }
 
 impl Ranking<'_> {
-    /// The `limit` best, of an ascending list of documents where one is given; best first, ties go to the newer one.
+    /// The `limit` best documents (of an ascending list, if given); best first, ties go to the newer one.
     pub fn best(&self, limit: usize, within: Option<&[u32]>, scratch: &mut Scratch) -> Vec<Hit> {
         let mut best = [Best::new(limit), Best::new(limit)];
         let marks = self.mark_scores();
@@ -133,7 +133,7 @@ impl Ranking<'_> {
         best.with_questions(questions).into_iter().map(hit).collect()
     }
 
-    /// Groups of the sittings in question, each with the most that a document of it can score.
+    /// Groups of the relevant sessions, each with the maximum score of its documents.
     fn groups(&self, bases: &[Option<Base>], most: f32, bounds: &[f32]) -> Vec<(f32, u32)> {
         let mut groups: Vec<(f32, u32)> = Vec::with_capacity(bounds.len());
         for (sitting, base) in self.index.sittings.iter().zip(bases) {
@@ -141,7 +141,7 @@ impl Ranking<'_> {
             for group in sitting.start >> GROUP_BITS..=(sitting.end - 1) >> GROUP_BITS {
                 let bound = bounds[group as usize + BORDER] * self.scale + base.words + base.date + most;
                 match groups.last_mut() {
-                    // It reaches over the edge of the sitting before.
+                    // The group extends over the end of the previous session.
                     Some(last) if last.1 == group => last.0 = higher(last.0, bound),
                     _ => groups.push((bound, group)),
                 }
@@ -162,7 +162,7 @@ impl Ranking<'_> {
     ) {
         groups.sort_unstable_by_key(|(_, group)| *group);
         let (near, worded) = self.near(&groups, scratch);
-        // The newest first: it wins a tie, so that an older one needs more than the worst so far.
+        // The newest first: it wins a tie, so an older one needs more than the worst score so far.
         let columns = near.chunks_exact(GROUP).zip(worded.chunks_exact(GROUP));
         for ((bound, group), (near, worded)) in groups.iter().zip(columns).rev() {
             if *bound <= statements.floor().min(questions.floor()) {
@@ -194,20 +194,20 @@ impl Ranking<'_> {
         }
     }
 
-    /// What a document loses because somebody else said it.
+    /// The score that a document loses because somebody else said it.
     pub fn lost(&self, ordinal: u32) -> f32 {
         let lost = self.others[self.index.groups[ordinal as usize] as usize];
         if lost > 0.0 && self.mentions.binary_search(&ordinal).is_ok() { 0.0 } else { lost }
     }
 
-    /// Σ over the stems of rarity · best hit near, for each document of the groups (ascending); and whether a hit is its
-    /// own, or was carried to it.
+    /// Σ over the stems of rarity · best hit nearby, for each document of the groups (ascending); and whether a hit
+    /// is its own, or was carried to it.
     fn near(&self, groups: &[(f32, u32)], scratch: &mut Scratch) -> (Vec<f32>, Vec<bool>) {
         let Scratch { hits, slots, bounds, .. } = scratch;
         slots.resize(bounds.len(), 0);
         let mut taken: Vec<u32> = Vec::with_capacity(groups.len() * REACHED);
         for (_, group) in groups {
-            // With the border before it, the group and what reaches it begin at its own number.
+            // With the border before it, a group and its reach begin at its own number.
             for place in *group..*group + REACHED as u32 {
                 if slots[place as usize] == 0 {
                     taken.push(place);
@@ -253,7 +253,7 @@ impl Ranking<'_> {
         (near, worded)
     }
 
-    /// Adds a stem to the documents of a group: the best of the hits around, each by its distance, within the sitting.
+    /// Adds a stem to the documents of a group: the best hit nearby, weighted by its distance, within the session.
     #[inline]
     fn add_near(
         &self,
@@ -287,7 +287,7 @@ impl Ranking<'_> {
         }
     }
 
-    /// Somebody is there, or something was asked around: a log asks nothing.
+    /// People are present, or a question was asked nearby: a log asks nothing.
     fn talks(&self, ordinal: usize) -> bool {
         let sitting = self.index.sitting_of[ordinal] as usize;
         self.index.sittings[sitting].asks || self.index.people.talks(self.index.groups[ordinal])
@@ -308,7 +308,7 @@ impl Ranking<'_> {
         }
     }
 
-    /// Statement and question parts by mark byte.
+    /// Score of statements and questions by mark byte.
     fn mark_scores(&self) -> [f32; 256] {
         std::array::from_fn(|marks| {
             let marks = Statement(marks as u8);
@@ -318,7 +318,7 @@ impl Ranking<'_> {
         })
     }
 
-    /// What documents of a sitting get, where a stem occurs in it or a day of it is named.
+    /// The score of a session's documents, if it contains a stem or one of its days is named.
     fn sitting_scores(&self) -> Vec<Option<Base>> {
         let scores = self.index.sittings.iter().zip(&self.gathered.sittings).map(|(sitting, coverage)| {
             let fit = if self.dates.is_empty() { 0.0 } else { best_fit(&self.dates, sitting.days) };

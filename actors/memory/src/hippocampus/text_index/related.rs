@@ -1,7 +1,7 @@
-//! Soft terms: stems of the store that stand for a stem of the question because their words mean something near.
+//! Soft terms: stems of the store that stand for a stem of the question, because their words are near in meaning.
 //!
-//! For each asked stem the nearest by cosine are found once, over all stems, and kept; stems that come later are compared
-//! with what is kept. So what is found depends on the store's words alone, not on when was asked.
+//! For each asked stem the nearest by cosine are found once, over all stems, and stored. Later stems are compared
+//! with the stored ones. So the result depends only on the store's words, not on the time of the question.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use super::vocabulary::{Entry, Vocabulary};
 use maxim_language::Encoder;
 use maxim_language::packed::{PackedVector, dot};
 
-/// Cosine at and below which words are no help to each other.
+/// Words with this cosine or less are unrelated.
 const WORD_FLOOR: f32 = 0.2;
-/// Asked stems that are kept, at most.
+/// Maximum number of stored asked stems.
 const MOST_KEPT: usize = 4096;
-/// Nearest stems that are found, at most.
+/// Maximum number of nearest stems per asked stem.
 pub const MOST_RELATED: usize = 20;
 
 /// A stem of the store that stands for an asked one.
@@ -22,12 +22,12 @@ pub const MOST_RELATED: usize = 20;
 pub struct SoftTerm {
     /// Number of the stem in the vocabulary.
     pub id: u32,
-    /// How far it stands for it before rarity is looked at, in (0, 1).
+    /// How well it stands for the asked stem, before rarity, in (0, 1).
     pub weight: f32,
 }
 
 struct Neighbours {
-    /// Stems and form changes that were looked at.
+    /// Number of stems and form changes that were processed.
     stems: usize,
     changes: usize,
     vector: PackedVector,
@@ -35,7 +35,7 @@ struct Neighbours {
     list: Vec<(f32, u32)>,
 }
 
-/// Vectors of stems, and what was asked.
+/// Vectors of stems, and the asked stems.
 #[derive(Default)]
 pub struct Related {
     steps: Vec<i8>,
@@ -44,7 +44,7 @@ pub struct Related {
     asked: HashMap<Arc<str>, Neighbours>,
 }
 
-/// Numbers, identifiers and single letters mean nothing by themselves.
+/// Numbers, identifiers and single letters have no meaning by themselves.
 fn has_meaning(form: &str) -> bool {
     form.chars().count() >= 3 && form.chars().all(char::is_alphabetic)
 }
@@ -58,7 +58,8 @@ fn vector_of(encoder: &dyn Encoder, form: &str) -> PackedVector {
 }
 
 impl Related {
-    /// The nearest stems of `stem`, itself left out; `form` is the question's word, for a stem that the store hasn't.
+    /// The nearest stems of `stem`, without itself; `form` is the question's word, for a stem that the store doesn't
+    /// have.
     pub fn of(
         &mut self,
         stem: &str,
@@ -108,7 +109,7 @@ impl Related {
         found
     }
 
-    /// Vectors of new stems and of those whose word changed.
+    /// Adds vectors of new stems and of stems whose word changed.
     pub fn keep_up(&mut self, vocabulary: &Vocabulary, encoder: &dyn Encoder) {
         let entries = vocabulary.entries();
         let dims = encoder.dims();

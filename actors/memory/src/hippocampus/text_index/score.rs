@@ -1,13 +1,13 @@
 //! Numbers of the score: rarity, saturating frequency, decay along a sitting.
 
-/// A hit reaches at most so many documents in each direction.
+/// Maximum number of documents that a hit reaches in each direction.
 pub const MOST_STEPS: usize = 5;
 
-/// Saturation of the frequency of a stem in one document; low, since short turns repeat little.
+/// Saturation of a stem's frequency in one document; low, because short turns repeat little.
 const K1: f32 = 0.9;
 /// Length normalisation of documents; low, so that short greetings don't win.
 const B: f32 = 0.2;
-/// The usual values for long texts, used for a sitting as one document.
+/// The usual values for long texts, used for a session as one document.
 const SITTING_K1: f32 = 1.2;
 const SITTING_B: f32 = 0.75;
 
@@ -22,12 +22,12 @@ fn saturate(count: f32, k1: f32, b: f32, relative_length: f32) -> f32 {
     count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * relative_length))
 }
 
-/// Hit of a stem in a whole sitting.
+/// Hit of a stem in a whole session.
 pub fn sitting_hit(count: f32, relative_length: f32) -> f32 {
     saturate(count, SITTING_K1, SITTING_B, relative_length)
 }
 
-/// Hit of a stem that occurs once, by length of the document, so that the common case is a look-up.
+/// Hits of stems that occur once, by document length, so that the common case is a table lookup.
 pub struct HitTable {
     once: [f32; 256],
     average: f32,
@@ -52,7 +52,7 @@ impl HitTable {
     }
 }
 
-/// Shares of a hit that the documents from five before to five after get, and a last one of 0.
+/// Shares of a hit for the documents from five before to five after, and a final 0.
 pub fn decay_window(decay: f32, steps: usize) -> [f32; 2 * MOST_STEPS + 2] {
     let mut window = [0.0; 2 * MOST_STEPS + 2];
     for (i, share) in window.iter_mut().enumerate() {

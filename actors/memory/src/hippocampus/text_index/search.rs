@@ -1,5 +1,5 @@
-//! Answers a question: its stems and those of near meaning, one pass over their postings (`gather`), the best documents by
-//! words (`rank`), and of these the nearest by meaning.
+//! Answers a question: finds its stems and those near in meaning, makes one pass over their postings (`gather`),
+//! ranks the best documents by words (`rank`), and re-ranks these by meaning.
 
 use std::collections::BTreeSet;
 
@@ -18,28 +18,29 @@ use maxim_language::calendar::is_month;
 use maxim_language::packed::PackedVector;
 use maxim_language::{Word, function_words_of, pieces, words};
 
-/// Best documents by words whose meaning is looked at.
+/// Number of best documents by words whose meaning is compared.
 const LOOKED_AT: usize = 128;
-/// Likenesses that are kept while the best are looked at: more than two documents have neighbours together.
+/// Cached similarities while the best are compared: more than two documents have neighbours together.
 const LOOKED_LAST: usize = 64;
-/// Bytes of a question that are read: whoever asks with a whole document is answered by how it begins.
+/// Bytes of a question that are read; a longer question is answered by its beginning.
 const QUESTION_BYTES: usize = 4 << 10;
-/// Stems of the question that are looked up, the rarest.
+/// Number of stems of the question that are looked up, the rarest.
 const CUES: usize = 48;
-/// Those of them for which related stems are looked for, the rarest: each is compared with all stems of the store once.
+/// Number of those for which related stems are searched, the rarest: each is compared once with all stems of the
+/// store.
 pub(super) const RELATED_CUES: usize = 16;
-/// Postings of the question's own stems that are read, the rarest stems first; the rarest is always read whole. In a large
-/// store the words that stand in every other text tell little and would cost the most.
+/// Limit on postings of the question's own stems, the rarest stems first; the rarest is always read whole. In a large
+/// store, words that occur in every other text tell little and would cost the most.
 const OWN_POSTINGS: usize = 32_768;
-/// A stem is left out when it has more postings than `FEW_POSTINGS` and tells less than this share of what the rarest one of
-/// the question tells: a store that says the same all day has stems that stand nearly everywhere.
+/// A stem is left out if it has more than `FEW_POSTINGS` postings and tells less than this share of what the rarest
+/// stem tells. In a very repetitive store some stems occur nearly everywhere.
 const TELLING: f32 = 1.0 / 32.0;
 const FEW_POSTINGS: usize = 512;
-/// Stems that stand for one of the question by their letters.
+/// Number of stems that stand for one of the question by their letters.
 const ALIKE_FORMS: usize = 8;
-/// What the nearness of words weighs in a language of which the embedded table knows little more than letters.
+/// Weight of word similarity in a language of which the embedded table knows little more than letters.
 const FOREIGN: f32 = 0.4;
-/// Postings of related stems that are read for one question, beside a quarter of what its own stems have.
+/// Limit on postings of related stems per question, in addition to a quarter of its own stems' postings.
 const RELATED_POSTINGS: usize = 16_384;
 
 /// The postings of one stem over all segments and the tail, in order.
@@ -72,13 +73,13 @@ pub(super) struct Cue<'a> {
     stem: String,
     /// The question's own word.
     form: String,
-    /// The exact stem first, related ones after it.
+    /// The exact stem first, followed by related ones.
     pub(super) lists: Vec<List<'a>>,
     pub(super) rarity: f32,
 }
 
-/// Keeps the rarest of the question's stems, as far as they tell something and their postings can be read; their order
-/// stays.
+/// Keeps the rarest of the question's stems, as far as they tell something and their postings can be read. The order
+/// is kept.
 fn leave_common_ones(cues: &mut Vec<Cue>) {
     let known = cues.iter().filter(|cue| cue.lists[0].len() > 0);
     let telling = TELLING * known.map(|cue| cue.rarity).fold(0.0, f32::max);
@@ -94,8 +95,8 @@ fn leave_common_ones(cues: &mut Vec<Cue>) {
     cues.retain(|cue| cue.lists[0].len() <= most);
 }
 
-/// Which cues are among the `most` that come first: those with postings before those without where `known` counts, then
-/// the rarest.
+/// Which cues are among the first `most`: those with postings before those without, if `known` is set, then the
+/// rarest.
 fn chosen(most: usize, cues: &[Cue], known: bool) -> Vec<bool> {
     let mut places: Vec<usize> = (0..cues.len()).collect();
     if cues.len() > most {
@@ -114,7 +115,7 @@ impl TextIndex {
         self.search_where(query, limit, None)
     }
 
-    /// The best among the documents of an ascending list. Others still lend their words to their neighbours.
+    /// The best documents of an ascending list. Others still pass their words on to their neighbours.
     pub fn search_within(&self, query: &Query, documents: &[u32], limit: usize) -> Vec<Hit> {
         self.search_where(query, limit, Some(documents))
     }
@@ -131,13 +132,13 @@ impl TextIndex {
         }
         let asked = Asked::of(&words, &named);
         let mut dates = self.date_ranges(&named.rest);
-        // Without an episode in which it is asked nobody knows on which day that is.
+        // The day of the question is only known if it is asked in an episode.
         dates.extend(asked_in.into_iter().flat_map(|own| named_lately(&named.rest, self.days[own as usize])));
         let mut cues: Vec<Cue> = Vec::new();
         let joined = self.joined(&named.rest);
         let function_words = function_words_of(&words);
         let telling = named.rest.iter().filter(|word| !function_words.contains(&word.text.as_str()));
-        // "What happened on 3 June?" asks for the day: "happened" is looked for where there is nothing else.
+        // "What happened on 3 June?" asks for the day: "happened" is only used if there is nothing else.
         let is_more = |word: &Word| !is_event(word) && self.stems.of(&word.text).is_some();
         let has_more = !dates.is_empty() || !named.people.is_empty() || telling.clone().any(is_more);
         let telling = telling.filter(|word| !has_more || !is_event(word));
@@ -200,7 +201,7 @@ impl TextIndex {
         hits
     }
 
-    /// Letters before a number, as one word, where the store knows it so: "E-4021" is "e4021" too.
+    /// Letters before a number joined to one word, if the store knows it: "E-4021" also means "e4021".
     fn joined(&self, words: &[Word]) -> Vec<String> {
         let pairs = words.windows(2).map(|pair| (pair[0].text.as_str(), pair[1].text.as_str()));
         let is_code = |(letters, digits): &(&str, &str)| {
@@ -210,7 +211,7 @@ impl TextIndex {
         joined.filter(|word| self.list_of(word, 1.0).len() > 0).collect()
     }
 
-    /// Who took part in a document, where that is one.
+    /// The only person who took part in a document, if it is one.
     fn only_one_in(&self, ordinal: u32) -> Option<u32> {
         match self.people.groups().get(self.groups[ordinal as usize] as usize)?.as_slice() {
             [one] => Some(*one),
@@ -223,10 +224,11 @@ impl TextIndex {
             && within.is_none_or(|documents| documents.binary_search(&document).is_ok())
     }
 
-    /// Stems of the store that stand for a cue: near by meaning, and in another language than English alike by letters.
+    /// Stems of the store that stand for a cue: near in meaning; in a language other than English also similar by
+    /// letters.
     fn standing_for(&self, cue: &Cue, weights: &Weights, is_foreign: bool) -> Vec<SoftTerm> {
         let mut found = Vec::new();
-        // Alike as April and March are, none means the other.
+        // April and March are similar, but neither means the other.
         if is_month(&cue.form) {
             return found;
         }
@@ -246,7 +248,7 @@ impl TextIndex {
         found
     }
 
-    /// Gives each cue the lists of stems that stand for it, the weightiest first, as far as the budget reaches.
+    /// Adds to each cue the lists of stems that stand for it, the weightiest first, within the budget.
     fn relate<'a>(&'a self, cues: &mut [Cue<'a>], weights: &Weights, is_foreign: bool) {
         let mut found: Vec<(f32, usize, List<'a>)> = Vec::new();
         let wanting = chosen(RELATED_CUES, cues, false);
@@ -273,7 +275,7 @@ impl TextIndex {
         List { sealed, tail: self.tail.list(stem), weight }
     }
 
-    /// Adds the documents of near meaning that aren't among the best by words.
+    /// Adds documents near in meaning that aren't among the best by words.
     fn add_near(
         &self,
         meant: &Meant,
@@ -289,14 +291,14 @@ impl TextIndex {
         let scored = ranking.best(wanted.len().max(1), Some(&wanted), scratch);
         let by_words: BTreeSet<u32> = scored.iter().map(|hit| hit.document).collect();
         hits.extend(scored);
-        // What somebody else said loses here too.
+        // A document of another speaker loses score here too.
         let lost = |at: u32| ranking.lost(at);
         let rest = wanted.into_iter().filter(|document| !by_words.contains(document));
         let rest = rest.filter_map(|document| Some((document, lost(self.ordinal(document)?))));
         hits.extend(rest.map(|(document, lost)| Hit { document, score: -lost, by: By::Meaning }));
     }
 
-    /// Adds how near the documents' meaning is to the question's, and that of their neighbours in the sitting.
+    /// Adds the similarity of meaning of the documents, and of their neighbours in the session.
     fn look_at(
         &self,
         likeness: impl Fn(usize) -> Option<f32>,
@@ -305,7 +307,8 @@ impl TextIndex {
         limit: usize,
     ) -> Vec<Hit> {
         let window = decay_window(weights.neighbour_decay, weights.neighbour_steps.min(MOST_STEPS));
-        // What was looked at last, each in the place of its ordinal: in their order, neighbours of one are those of the next.
+        // The last compared documents, each in the slot of its ordinal: in order, neighbours of one are those of the
+        // next.
         let mut looked = [(usize::MAX, None); LOOKED_LAST];
         let mut likeness = |at: usize| {
             let place = &mut looked[at % LOOKED_LAST];

@@ -1,5 +1,5 @@
-//! A sealed run of documents: sorted stems, delta-encoded postings with term frequencies, and a row of columns for each
-//! document. It is written once, loads without reading any text again, and is searched where it lies.
+//! A sealed run of documents: sorted stems, delta-encoded postings with term frequencies, and a row of columns for
+//! each document. It is written once, loads without reading texts again, and is searched in place.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use crate::packing::{DamagedSegment, Packer, Unpacker, put_varint, read_u32, tak
 
 const KIND: [u8; 4] = *b"MXT2";
 
-/// Numbers of a stem in the directory.
+/// Columns per stem in the directory.
 const COLUMNS: usize = 4;
 
-/// What is kept of one document beside its postings.
+/// The stored fields of one document besides its postings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     pub document: u32,
     pub sitting: u32,
     /// Days since 1970-01-01, local calendar.
     pub day: i32,
-    /// Stems in the text, cut at 65 535.
+    /// Number of stems in the text, capped at 65 535.
     pub length: u16,
     pub marks: u8,
     /// Index in the segment's list of groups of people.
     pub group: u32,
 }
 
-/// The parts of a segment before they are bytes.
+/// The parts of a segment before serialization.
 #[derive(Debug, Default)]
 pub struct Draft {
     pub rows: Vec<Row>,
@@ -39,7 +39,7 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub stem: String,
-    /// The word that stands for it.
+    /// The word that represents the stem.
     pub form: String,
     /// `Posting::ordinal` counts from the segment's first document.
     pub postings: Vec<Posting>,
@@ -63,7 +63,7 @@ impl Draft {
         }
         let (mut stems, mut forms, mut postings) = (Vec::new(), Vec::new(), Vec::new());
         out.count(self.terms.len());
-        // Column of (end of stem, number of postings, end of postings, end of word).
+        // Columns: end of stem, number of postings, end of postings, end of word.
         for term in &self.terms {
             stems.extend_from_slice(term.stem.as_bytes());
             forms.extend_from_slice(term.form.as_bytes());
@@ -81,7 +81,7 @@ impl Draft {
     }
 }
 
-/// Gap to the ordinal before, shifted by one; the low bit says that a frequency above one follows.
+/// The gap to the previous ordinal, shifted by one; the low bit says that a frequency above one follows.
 fn encode(list: &[Posting], out: &mut Vec<u8>) {
     let mut next = 0;
     for posting in list {
@@ -94,7 +94,7 @@ fn encode(list: &[Posting], out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes of a sealed segment and where its parts lie.
+/// Bytes of a sealed segment, and the positions of its parts.
 #[derive(Clone, Debug)]
 pub struct Segment {
     bytes: Arc<[u8]>,
@@ -114,7 +114,7 @@ pub struct Columns {
 }
 
 impl Segment {
-    /// Checks the bytes and finds the parts.
+    /// Verifies the bytes and finds the parts.
     pub fn open(bytes: Arc<[u8]>) -> Result<(Self, Columns), DamagedSegment> {
         let mut reader = Unpacker::open(&bytes, KIND)?;
         let documents = reader.u32("the number of documents")? as usize;
@@ -178,7 +178,7 @@ impl Segment {
         std::str::from_utf8(bytes).unwrap_or("")
     }
 
-    /// The word that stands for a stem.
+    /// The word that represents a stem.
     pub fn form(&self, term: usize) -> &str {
         let start = term.checked_sub(1).map_or(0, |before| self.entry(before, 3));
         let bytes = self.bytes.get(self.forms + start..self.forms + self.entry(term, 3)).unwrap_or(&[]);
@@ -202,7 +202,7 @@ pub struct PackedList<'a> {
 }
 
 impl PackedList<'_> {
-    /// Postings that are still to come.
+    /// Number of remaining postings.
     pub fn remaining(&self) -> usize {
         self.left as usize
     }
@@ -225,7 +225,7 @@ impl Iterator for PackedList<'_> {
     }
 }
 
-/// One segment out of several that follow each other. Postings of documents in `dead` are left out.
+/// Merges consecutive segments into one. Postings of documents in `dead` are left out.
 pub fn merge(segments: &[Arc<[u8]>], dead: &[u32]) -> Result<Vec<u8>, DamagedSegment> {
     Ok(super::merging::Merging::new(segments, dead)?.finish())
 }

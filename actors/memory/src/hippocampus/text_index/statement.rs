@@ -1,5 +1,5 @@
-//! What can be seen of a text when it is captured: whether it asks, and whether it states something particular.
-//! A turn that names a time, a name or the speaker is worth remembering; a bare question seldom is the evidence.
+//! What a text shows when it is captured: whether it asks, and whether it states something specific. A turn with a
+//! time, a name or the first person is worth remembering; a mere question is seldom the evidence.
 
 use maxim_language::Word;
 
@@ -10,13 +10,13 @@ pub struct Statement(pub u8);
 impl Statement {
     /// The text ends with a question mark.
     pub const ASKS: u8 = 1;
-    /// The text holds a question mark anywhere: what follows may be the answer.
+    /// The text contains a question mark anywhere: the answer may follow.
     pub const AWAITS_ANSWER: u8 = 2;
-    /// It holds a calendar word.
+    /// It contains a calendar word.
     pub const TIME: u8 = 4;
-    /// It holds a capitalised word inside a sentence.
+    /// It contains a capitalised word inside a sentence.
     pub const NAME: u8 = 8;
-    /// It speaks in the first person.
+    /// It uses the first person.
     pub const FIRST_PERSON: u8 = 16;
 
     pub fn of(text: &str, words: &[Word]) -> Self {
@@ -45,7 +45,7 @@ impl Statement {
         self.0 & mark != 0
     }
 
-    /// How many of time, name and first person are there, 0 to 3.
+    /// How many of time, name and first person occur, 0 to 3.
     pub fn particulars(self) -> u8 {
         (self.0 & (Self::TIME | Self::NAME | Self::FIRST_PERSON)).count_ones() as u8
     }

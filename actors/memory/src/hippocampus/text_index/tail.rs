@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// A document that holds a stem, and how often.
+/// A document with a stem, and the frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
     pub ordinal: u32,
@@ -16,7 +16,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Counts a stem of a document. Documents come mostly in order; an earlier one costs a search in its list.
+    /// Counts a stem of a document. Documents usually come in order; an earlier one costs a search in its list.
     pub fn count(&mut self, stem: &str, ordinal: u32) {
         if !self.lists.contains_key(stem) {
             self.lists.insert(stem.to_string(), Vec::new());
@@ -32,7 +32,7 @@ impl Tail {
         }
     }
 
-    /// Takes a stem out of a document; whether it was there.
+    /// Removes a stem from a document; returns whether it was there.
     pub fn remove(&mut self, stem: &str, ordinal: u32) -> bool {
         let Some(list) = self.lists.get_mut(stem) else { return false };
         let Ok(at) = list.binary_search_by_key(&ordinal, |posting| posting.ordinal) else { return false };
@@ -47,7 +47,7 @@ impl Tail {
         self.lists.get(stem).map_or(&[], Vec::as_slice)
     }
 
-    /// Takes all postings below `end` out, sorted by stem, with ordinals counted from `base`.
+    /// Removes and returns all postings below `end`, sorted by stem, with ordinals counted from `base`.
     pub fn split_off(&mut self, base: u32, end: u32) -> Vec<(String, Vec<Posting>)> {
         let mut taken = Vec::new();
         for (stem, list) in &mut self.lists {

@@ -1,5 +1,5 @@
-//! Vectors of documents. Those of sealed documents are stretches of bytes that are kept beside their words, read when one of
-//! them is looked at for the first time: a question looks at a few hundred, and a start at none. The newest stand in memory.
+//! Vectors of documents. Those of sealed documents are stored in ranges beside the words, and read on first use: a
+//! question reads a few hundred, a start none. The newest are in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -11,10 +11,10 @@ use maxim_language::{Encoder, EncoderId};
 
 const KIND: [u8; 4] = *b"MXV1";
 
-/// Gives the bytes of a stretch.
+/// Returns the bytes of a range.
 pub type Reading = Box<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
 
-/// A packed stretch that was read.
+/// A packed range as read.
 #[derive(Debug)]
 struct Packed {
     bytes: Vec<u8>,
@@ -24,7 +24,7 @@ struct Packed {
 }
 
 impl Packed {
-    /// Nothing when it is another encoder's.
+    /// None if another encoder made it.
     fn open(bytes: Vec<u8>, encoder: &str, dims: usize) -> Result<Option<Self>, DamagedSegment> {
         let mut reader = Unpacker::open(&bytes, KIND)?;
         let by = reader.text("the encoder's id")?;
@@ -70,18 +70,18 @@ struct Stretch {
     /// Ordinal of its first document.
     start: usize,
     reading: Option<Reading>,
-    /// Nothing in it: it can't be read, or is another encoder's.
+    /// None in it: it can't be read, or another encoder made it.
     read: OnceLock<Option<Packed>>,
 }
 
-/// The vectors of one encoder by the ordinals of their documents.
+/// The vectors of one encoder, by the ordinals of their documents.
 pub struct Kept {
     encoder: EncoderId,
     dims: usize,
     stretches: Vec<Stretch>,
-    /// Ordinal of the first document behind them.
+    /// One more than the ordinal of the last sealed document.
     end: usize,
-    /// Vectors of sealed documents that were made anew.
+    /// Recomputed vectors of sealed documents.
     anew: HashMap<usize, PackedVector>,
     newest: VecDeque<PackedVector>,
 }
@@ -97,15 +97,15 @@ impl Kept {
         self.newest.push_back(if fits { vector } else { PackedVector::default() });
     }
 
-    /// Vectors of the documents behind the sealed ones, of which nothing is read yet. They are known to be this encoder's.
+    /// Adds unread vectors of the next documents after the sealed ones. This encoder is known to have made them.
     pub fn push_unread(&mut self, documents: usize, reading: Reading) {
         self.push_stretch(documents, Some(reading), OnceLock::new());
     }
 
-    /// Vectors of the documents behind the sealed ones; none of another encoder's.
+    /// Adds vectors of the next documents after the sealed ones; vectors of another encoder are ignored.
     ///
     /// # Errors
-    /// They are damaged; their documents have none then.
+    /// They are damaged; then their documents have none.
     pub fn push_packed(&mut self, documents: usize, bytes: Vec<u8>) -> Result<(), DamagedSegment> {
         let packed = Packed::open(bytes, self.encoder.as_str(), self.dims);
         let (packed, problem) = packed.map_or_else(|error| (None, Err(error)), |packed| (packed, Ok(())));
@@ -113,7 +113,7 @@ impl Kept {
         problem
     }
 
-    /// Documents behind the sealed ones that have no vectors, up to an ordinal.
+    /// Adds documents without vectors after the sealed ones, up to an ordinal.
     pub fn push_nothing(&mut self, upto: usize) {
         if self.end < upto {
             self.push_stretch(upto - self.end, None, OnceLock::from(None));
@@ -125,10 +125,10 @@ impl Kept {
         self.end += documents;
     }
 
-    /// The oldest of the newest become a stretch.
+    /// Makes a range of the oldest unsealed vectors.
     pub fn seal(&mut self, count: usize) {
         let vectors: Vec<PackedVector> = self.newest.drain(..count.min(self.newest.len())).collect();
-        // Bytes that were just made fit.
+        // Bytes packed just now are valid.
         let _ = self.push_packed(vectors.len(), self.pack(&vectors));
     }
 
@@ -145,19 +145,19 @@ impl Kept {
         out.finish()
     }
 
-    /// The bytes of a stretch that was sealed here, to keep them.
+    /// The bytes of a range that was sealed here, for storing.
     pub fn bytes(&self, stretch: usize) -> Option<&[u8]> {
         Some(&self.stretches.get(stretch)?.read.get()?.as_ref()?.bytes)
     }
 
-    /// Stretches that there are, and from which one on all are on disk, or will be, as they are here.
+    /// The number of ranges, and the first from which all are on disk, or will be, as they are here.
     pub fn sound_from(&self) -> (usize, usize) {
         let is_sound = |stretch: &Stretch| stretch.read.get().is_none_or(Option::is_some);
         let sound = self.stretches.iter().rev().take_while(|stretch| is_sound(stretch)).count();
         (self.stretches.len(), self.stretches.len() - sound)
     }
 
-    /// Stretches whose bytes are in memory.
+    /// Number of ranges in memory.
     #[cfg(test)]
     pub fn read(&self) -> usize {
         self.stretches.iter().filter(|stretch| stretch.read.get().is_some()).count()
@@ -180,7 +180,7 @@ impl Kept {
         Some((stretch.read.get_or_init(read).as_ref()?, within))
     }
 
-    /// Cosine with a document's vector; nothing where it has none.
+    /// Cosine with a document's vector; none if it has none.
     pub fn cosine(&self, at: usize, to: &PackedVector) -> Option<f32> {
         match at.checked_sub(self.end) {
             Some(newest) => self.newest.get(newest).filter(|vector| vector.scale > 0.0).map(|vector| vector.dot(to)),
@@ -196,7 +196,7 @@ impl Kept {
         }
     }
 
-    /// Gives a sealed document its vector, made anew.
+    /// Sets a recomputed vector of a sealed document.
     pub fn set(&mut self, at: usize, vector: PackedVector) {
         match at.checked_sub(self.end) {
             Some(newest) => self.newest.get_mut(newest).into_iter().for_each(|known| known.clone_from(&vector)),
@@ -204,7 +204,7 @@ impl Kept {
         }
     }
 
-    /// Sealed documents without a vector, as far as stretches were read.
+    /// Sealed documents without a vector, as far as ranges were read.
     pub fn lacking(&self) -> impl Iterator<Item = usize> {
         let ends = self.stretches.iter().skip(1).map(|stretch| stretch.start).chain([self.end]);
         let read =
@@ -216,7 +216,7 @@ impl Kept {
     }
 }
 
-/// Places, counted from the first, that have a vector of this encoder in what was packed.
+/// Positions with a vector of this encoder in packed bytes.
 pub fn places_with(encoder: &dyn Encoder, bytes: Vec<u8>) -> Vec<usize> {
     let packed = Packed::open(bytes, encoder.id().as_str(), encoder.dims());
     let packed = packed.ok().flatten();

@@ -1,4 +1,4 @@
-//! All stems of the store: where their postings lie, and the word that stands for each.
+//! All stems of the store: the positions of their postings, and the word that represents each.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use super::segment::Segment;
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub stem: Arc<str>,
-    /// The shortest word seen with this stem, the first by letters among equals: its vector stands for the stem. That
-    /// doesn't depend on the order in which documents came. Empty where no word of it was seen: an import brings stems alone.
+    /// The shortest word seen with this stem, the first alphabetically among equals: its vector represents the stem.
+    /// It doesn't depend on the order of the documents. Empty if no word was seen, because an import brings only
+    /// stems.
     pub form: Box<str>,
-    /// Number of a sealed segment and of the stem in it.
+    /// Number of a sealed segment, and index of the stem in it.
     pub places: Vec<(u32, u32)>,
 }
 
@@ -59,7 +60,7 @@ impl Vocabulary {
         id
     }
 
-    /// Enters the stems of a sealed segment.
+    /// Adds the stems of a sealed segment.
     pub fn enter(&mut self, number: u32, segment: &Segment) {
         for term in 0..segment.terms() {
             let id = self.see(segment.stem(term), segment.form(term));
@@ -67,7 +68,7 @@ impl Vocabulary {
         }
     }
 
-    /// Enters all segments anew: some were replaced.
+    /// Adds all segments again, because some were replaced.
     pub fn enter_again(&mut self, segments: &[Segment]) {
         self.entries.iter_mut().for_each(|entry| entry.places.clear());
         for (number, segment) in segments.iter().enumerate() {
