@@ -1,4 +1,4 @@
-//! The battery sense: looks at the machine's power supplies, where the kernel shows them.
+//! The battery sense: reads the machine's power supplies, where the kernel shows them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl BatterySense {
     }
 }
 
-/// The battery's charge, 0 to 1, and whether it is being charged. A supply that can't be read is none.
+/// The battery's charge, 0 to 1, and whether it is charging. A supply that can't be read counts as none.
 fn look(supplies: &Path) -> BatterySensed {
     let none = |source: String| BatterySensed { charge: None, charging: false, source };
     let Ok(entries) = fs::read_dir(supplies) else {
@@ -35,7 +35,7 @@ fn look(supplies: &Path) -> BatterySensed {
     supplies.sort();
     let read = |supply: &Path, field: &str| fs::read_to_string(supply.join(field)).map(|text| text.trim().to_owned());
     let battery = supplies.iter().find_map(|supply| {
-        // A mouse has a battery too; the machine's own isn't of scope "Device".
+        // A mouse has a battery too; only batteries without the scope "Device" are the machine's own.
         let own = read(supply, "type").is_ok_and(|kind| kind == "Battery")
             && read(supply, "scope").map_or(true, |scope| scope != "Device");
         let percent: f64 = read(supply, "capacity").ok().filter(|_| own)?.parse().ok()?;

@@ -1,7 +1,7 @@
-//! The door: where people and programs outside put their messages, commands and questions onto the bus.
+//! The door: people and programs outside use it to put messages, commands and questions on the bus.
 //!
 //! A [`Door`] is a plain value that any thread may use; its actor brings the answers back. Text goes through the
-//! gateway, and a stop phrase in it raises the latch here, before any mailbox.
+//! gateway. A stop phrase in it raises the latch here, before any mailbox.
 
 mod asking;
 
@@ -34,7 +34,7 @@ use maxim_region::{Effector, EffectorCard, Frame, Placement, Room};
 
 pub use asking::Question;
 
-/// What a question to the brain came to.
+/// Why a question to the brain has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
     #[error("the brain did not answer within {0} s; see `maxim status` for the rooms that are down")]
@@ -47,10 +47,10 @@ pub enum Unanswered {
     Lost(String),
 }
 
-/// How long the brain has for what it answers at once.
+/// Time limit for answers that need only one step.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
-/// Answers at once, from any thread, whether a body moves now.
+/// Returns at once, from any thread, whether a body moves now.
 pub type Moves = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Shared by everything outside that talks to one agent.
@@ -64,26 +64,26 @@ pub struct Door {
     numbering: Mutex<Numbering>,
 }
 
-/// What messages from outside are told apart by.
+/// Keeps ids of outside messages unique.
 #[derive(Clone, Copy)]
 struct Numbering {
-    /// Where the agent's order stood when the door was made: no earlier door of this agent had the same.
+    /// The agent's position when the door was made: no earlier door of this agent had the same.
     since: Lsn,
     next: u64,
 }
 
-/// What a door knows and the store doesn't, for the next door of an agent that only leaves memory for a while.
+/// What a door knows and the store doesn't, for the next door of an agent that is only unloaded for some time.
 #[derive(Clone)]
 pub struct DoorMemory {
     speaker: Option<Speaker>,
     numbering: Numbering,
 }
 
-/// Who spoke last of those who may command, and where.
+/// The last person who spoke and may command, and on which channel.
 #[derive(Clone)]
 struct Speaker {
     inbound: MessageId,
-    /// The turn that it became, once the gateway has it.
+    /// The turn made from it, once the gateway has it.
     turn: Option<MessageId>,
     channel: String,
     name: String,
@@ -102,7 +102,7 @@ impl Door {
         DoorMemory { speaker: self.speaker.lock().clone(), numbering: *self.numbering.lock() }
     }
 
-    /// Goes on as the door before it, so that ids become the same as if that were still there.
+    /// Continues from the previous door, so that ids are the same as if that door still existed.
     pub fn go_on(&self, before: DoorMemory) {
         (*self.speaker.lock(), *self.numbering.lock()) = (before.speaker, before.numbering);
     }
@@ -125,9 +125,9 @@ impl Door {
         MessageId::from_parts(u64::try_from(now.as_millisecond()).unwrap_or(0), random)
     }
 
-    /// Puts a message for the gateway onto the bus. A stop phrase has stopped everything before this returns.
+    /// Puts a message for the gateway on the bus. A stop phrase has stopped everything before this returns.
     pub fn receive(&self, sender: RegionName, inbound: Inbound) {
-        // The gateway decides by the same, and so does a replay.
+        // The gateway decides by the same value, and so does a replay.
         let inbound = Inbound { moving: (self.moves)(), ..inbound };
         if self.stop.matches(&inbound.body, inbound.moving) {
             let reason = format!("{:?} said on {}", inbound.body.trim(), inbound.channel);
@@ -141,15 +141,15 @@ impl Door {
         self.put(sender, id, trust, inbound);
     }
 
-    /// The gateway has made a turn of a message.
+    /// The gateway has made a turn from a message.
     pub(super) fn accepted(&self, inbound: MessageId, turn: MessageId) {
         if let Some(speaker) = self.speaker.lock().as_mut().filter(|speaker| speaker.inbound == inbound) {
             speaker.turn = Some(turn);
         }
     }
 
-    /// Says to whoever spoke last how the brain is, on the channel on which they did: by the corridor alone, since the rooms by
-    /// which it thinks and speaks may be those that are down. To nobody before somebody has spoken.
+    /// Tells the last speaker about the state of the brain, on the channel they used. It uses only the bus, because
+    /// the rooms for thinking and speaking may be the ones that are down. Before anybody has spoken, nobody is told.
     pub fn tell_person(&self, text: &str) {
         let Some(Speaker { turn, channel, name, .. }) = self.speaker.lock().clone() else { return };
         let id = self.fresh_id();
@@ -158,7 +158,7 @@ impl Door {
         self.put(DOOR, id, Trust::Own, said);
     }
 
-    /// Stops everything: the latch first, then the word to the rooms.
+    /// Stops everything: raises the latch first, then sends the signal to the rooms.
     pub fn stop(&self, reason: String, by: String) -> (Raised, DurableAnswer) {
         let detail = StopDetail { reason, by, at: Some(self.frame.clock.now()) }.bounded();
         let raised = self.raise(detail.reason.clone(), detail.by.clone());
@@ -166,25 +166,25 @@ impl Door {
         raised
     }
 
-    /// What the latch allows at present.
+    /// What the latch allows now.
     pub fn latch_state(&self) -> LatchState {
         self.frame.latch.state()
     }
 
-    /// Clears a stop, as a person wants it: the latch first, which is the truth, then the word to the rooms.
+    /// Clears a stop on a person's request: first the latch, which is authoritative, then the signal to the rooms.
     ///
     /// # Errors
-    /// The latch can't be left.
+    /// The latch can't be cleared.
     pub fn reset(&self, by: String) -> Result<LatchState, LatchError> {
         let left = self.frame.latch.reset()?;
         self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Reset { by });
         Ok(left)
     }
 
-    /// The same for motion that is held.
+    /// Releases held motion in the same way.
     ///
     /// # Errors
-    /// It is stopped, or the latch can't be left.
+    /// The agent is stopped, or the latch can't be changed.
     pub fn resume(&self, by: String) -> Result<LatchState, LatchError> {
         let left = self.frame.latch.resume()?;
         self.put(DOOR, self.fresh_id(), Trust::Owner, PreemptionRequested::Resume { by });
@@ -195,7 +195,7 @@ impl Door {
         self.frame.latch.raise(StopDetail { reason, by, at: Some(self.frame.clock.now()) })
     }
 
-    /// Asks the PreemptionCircuit for something, and waits for what it made of it.
+    /// Sends a request to the PreemptionCircuit, and waits for its result.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -206,14 +206,14 @@ impl Door {
     /// A read-only question about the brain.
     ///
     /// # Errors
-    /// As [`Door::ask`]; also where the introspector refuses the question.
+    /// As [`Door::ask`]; also when the introspector refuses the question.
     pub async fn inquire(&self, tool: &str, params: Json) -> Result<Json, Unanswered> {
         let inquiry = Inquiry { tool: tool.into(), params, turn: None, by_model: false };
         let answered: InquiryAnswered = self.answer_within(self.begin(None, inquiry), AT_ONCE).await?;
         answered.error.map_or(Ok(answered.output), |why| Err(Unanswered::Refused(why)))
     }
 
-    /// Hands lines of an import to the hippocampus; what became of them is on disk when this returns.
+    /// Hands lines of an import to the hippocampus; the result is on disk when this returns.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -221,8 +221,8 @@ impl Door {
         self.import_beside(lines, all, Vec::new(), false).await
     }
 
-    /// The same, of a file of which these episodes were refused. With `waits` lines that are joined with what isn't here yet
-    /// are given back.
+    /// The same for a file of which these episodes were refused. With `waits`, lines that refer to episodes not here
+    /// yet are returned.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -236,7 +236,7 @@ impl Door {
         self.answered(self.begin(None, ImportEpisodes { lines, all, refused, waits })).await
     }
 
-    /// Has the brain sleep now, and waits at most `limit` for its report. The sleep goes on when that has passed.
+    /// Makes the brain sleep now, and waits at most `limit` for its report. After that the sleep continues.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -246,17 +246,17 @@ impl Door {
         Ok(ended.report)
     }
 
-    /// Ends the session, if there is one; sleep follows, now or at the next start.
+    /// Ends the session, if there is one. Sleep follows, now or at the next start.
     pub fn end_session(&self, by: &str) {
         self.put(DOOR, self.fresh_id(), Trust::Owner, EndSession { by: by.into() });
     }
 
-    /// A person's yes or no to what the gate asked, for whom wants to know what the gate made of it.
+    /// A person's yes or no to a question of the gate. The returned question yields the gate's result.
     pub fn decide(&self, approval: MessageId, allow: bool, always: bool, by: String) -> Question<DecisionTaken> {
         self.decide_for(approval, allow, always.then(GrantReach::default), by)
     }
 
-    /// The same, with how far an "always" reaches; none for this once.
+    /// The same, with the reach of an "always"; none for this time only.
     pub fn decide_for(
         &self,
         approval: MessageId,
@@ -274,12 +274,12 @@ impl Door {
         self.put(DOOR, self.fresh_id(), Trust::Sensor, sensed);
     }
 
-    /// Tells the rooms what supervision knows of one of them.
+    /// Tells the rooms that supervision has noticed a change of a room.
     pub fn tell_change(&self, changed: RegionChanged) {
         self.put(DOOR, self.fresh_id(), Trust::Own, changed);
     }
 
-    /// Puts any signal onto the bus as its own turn. For import and observations.
+    /// Puts any signal on the bus as its own turn. For imports and observations.
     pub fn put<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, signal: S) {
         self.send(sender, id, trust, None, signal);
     }
@@ -303,13 +303,13 @@ impl Door {
         self.frame.bus.publish(Lsn(0), &envelope);
     }
 
-    /// Whether a text stops, whoever says it.
+    /// Whether a text stops the agent, whoever says it.
     pub fn is_stop(&self, text: &str) -> bool {
         self.stop.matches(text, (self.moves)())
     }
 
-    /// Whether the message of this provider's id has stopped the agent before. What can't be read has not: a stop too
-    /// many is better than one too few.
+    /// Whether the message with this provider id has already stopped the agent. If that can't be read, the answer is
+    /// no: one stop too many is better than one too few.
     pub fn has_stopped(&self, channel: &str, provider_id: &str) -> bool {
         let key = stopped_key(&format!("{channel}/{provider_id}"));
         let range = (Bound::Included(key.clone()), Bound::Included(key));
@@ -321,7 +321,7 @@ impl Door {
     }
 }
 
-/// Brings answers back to whoever waits at the door.
+/// Brings answers back to the callers that wait at the door.
 pub struct DoorKeeper {
     pub door: Arc<Door>,
 }

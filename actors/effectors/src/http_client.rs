@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use reqwest::{Certificate, Client, ClientBuilder};
 
-/// Whose certificates are believed.
+/// Which certificates are trusted.
 #[derive(Clone, Debug)]
 pub enum Roots {
-    /// Nobody's: for servers that are reached by plain `http` only.
+    /// None: for servers that are reached only by plain `http`.
     Nobody,
-    /// The authorities that this machine believes.
+    /// The authorities that this machine trusts.
     System,
-    /// These alone.
+    /// Only these.
     These(Vec<Certificate>),
 }
 
-/// A file of certificates that can't be used.
+/// An unusable file of certificates.
 #[derive(Debug, thiserror::Error)]
 #[error("{path} holds no usable certificates: {why}")]
 pub struct BadRoots {
@@ -24,10 +24,10 @@ pub struct BadRoots {
 }
 
 impl Roots {
-    /// What a server at this address needs.
+    /// The authorities that a server at this address needs.
     ///
     /// # Errors
-    /// The file of authorities can't be read, or holds no certificate in PEM form.
+    /// The file of authorities can't be read, or contains no certificate in PEM form.
     pub fn of(url: &str, authorities: Option<&Path>) -> Result<Self, BadRoots> {
         if !url.to_ascii_lowercase().starts_with("https:") {
             return Ok(Self::Nobody);
@@ -43,9 +43,9 @@ impl Roots {
     }
 }
 
-/// A client's builder. Errors come when it is built: [`Roots::System`] needs a machine with authorities.
+/// A client's builder. Errors appear when it is built: [`Roots::System`] needs a machine with authorities.
 pub fn builder(roots: &Roots) -> ClientBuilder {
-    // It fails when another part of the process has chosen already.
+    // It fails if another part of the process has already chosen one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match roots {
         Roots::Nobody => Client::builder().tls_certs_only([]),

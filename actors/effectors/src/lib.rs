@@ -1,4 +1,4 @@
-//! Hands and mouths: what touches the outside. They await and never decide.
+//! Effectors: the rooms that act on the outside. They await and never decide.
 
 pub mod battery;
 pub mod body;
@@ -35,19 +35,19 @@ maxim_config::sections! {
     Sections { encoder: EncoderKeys, llm: LlmKeys, body: BodyKeys }
 }
 
-/// What the effectors are set up with.
+/// The effectors' settings.
 #[derive(Clone)]
 pub struct Settings {
     /// None: no model is asked.
     pub model: Option<ModelSource>,
-    /// The encoder beside the embedded one.
+    /// The encoder in addition to the embedded one.
     pub text_encoder: Option<EncoderSource>,
     pub body: Body,
-    /// How it reaches outside.
+    /// Its connections to the outside.
     pub channels: Arc<OutsideChannels>,
 }
 
-/// The effectors. Each that works for one room stands behind it; door and channels come last.
+/// The effectors. One that works for a single room comes after it; door and channels come last.
 pub fn rooms(settings: &Settings, programs: ProgramFiles, doors: &Doors) -> Vec<Room> {
     let mut rooms = vec![
         BatterySense::room().behind(rooms::ENERGY),

@@ -10,14 +10,14 @@ use crate::body::Body;
 use crate::channels::{Channel, Console, Desk, Discord, Email, Http, Mqtt, Slack, Telegram, Twilio, WebSocket};
 use crate::door::Door;
 
-/// The doors and desks by which the outside reaches an agent.
+/// The doors and desks through which the outside reaches an agent.
 #[derive(Clone)]
 pub struct Outside {
     pub door: Arc<Door>,
     pub console: Arc<Desk>,
     pub http: Arc<Desk>,
     pub websocket: Arc<Desk>,
-    /// Those of the channels that reach outside, by their names.
+    /// The desks of the channels that reach outside, by channel name.
     pub channels: Arc<BTreeMap<&'static str, Arc<Desk>>>,
 }
 
@@ -42,7 +42,7 @@ impl Outside {
         }
     }
 
-    /// Somebody outside waits for something of the agent.
+    /// Somebody outside waits for something from the agent.
     pub fn is_awaited(&self) -> bool {
         let mut desks = [&self.console, &self.http, &self.websocket].into_iter().chain(self.channels.values());
         self.door.is_awaited() || desks.any(|desk| desk.is_awaited())
@@ -54,14 +54,14 @@ impl Outside {
     }
 }
 
-/// The doors and desks that an agent's effectors reach the outside by. They need the agent's bus, and the bus needs the effectors'
-/// wires, so they come after the effectors' places are known.
+/// The doors and desks for an agent's effectors. They need the agent's bus, and the bus needs the effectors' wiring.
+/// So they are made after the effectors are wired.
 #[derive(Clone, Default)]
 pub struct Doors(Arc<OnceLock<Outside>>);
 
 impl Doors {
     pub fn open(&self, outside: &Outside) {
-        // A kit is seated once.
+        // A kit is set only once.
         let _ = self.0.set(outside.clone());
     }
 

@@ -1,7 +1,7 @@
-//! The program reader: looks at files that a call would run, for the gate, which touches no disk.
+//! The program reader: reads files that a call would run, for the gate, which never reads the disk.
 //!
-//! It reads within bounds and never waits for a pipe or a device. What it found is a signal, so a replay judges what was read
-//! then. It decides nothing.
+//! It reads within bounds and never waits for a pipe or a device. Its findings are a signal, so a replay judges the
+//! same contents. It decides nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use maxim_bus::{RegionName, Stage};
 use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use maxim_tools::program_files::ProgramFiles;
 
-/// A disk that answers more slowly than this is given up; the gate has asked a person long before.
+/// A slower disk is given up; by then the gate has long asked a person.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Reads program files.
@@ -31,7 +31,7 @@ impl ProgramReader {
 impl Effector for ProgramReader {
     const NAME: RegionName = rooms::PROGRAM_READER;
     const STAGE: Stage = Stage::Gate;
-    /// A reading doesn't wait for a fingerprint.
+    /// So that reading doesn't wait for a fingerprint.
     const CONCURRENT: usize = 4;
 
     fn card() -> EffectorCard<Self> {

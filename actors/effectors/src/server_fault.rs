@@ -1,4 +1,4 @@
-//! Why a model server gave no answer, and what can be done about it.
+//! Why a model server gave no answer, and what to do about it.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use serde_json::Value as Json;
 
-/// Requests of one call beyond the first, where what failed may pass.
+/// Further requests of one call after the first, for temporary faults.
 pub const RETRIES: u32 = 3;
-/// Characters of what a server said that are kept.
+/// Characters of a server's message that are kept.
 const SAID: usize = 300;
 
-/// Words by which servers tell that a prompt is too long for the model.
+/// Phrases by which servers report that a prompt is too long for the model.
 const TOO_LONG: [&str; 7] = [
     "exceed_context_size",
     "context_length_exceeded",
@@ -25,10 +25,11 @@ const TOO_LONG: [&str; 7] = [
     "prompt is too long",
 ];
 
-/// The longest answer, in bytes.
+/// Maximum length of an answer, in bytes.
 pub const ANSWER_MAX: usize = MODEL_ANSWER.limit;
 
-/// An answer that is no error; of an error the status and the whole body, which may be of any maker's shape.
+/// Returns a successful answer. Of an error it keeps the status and the whole body, whose shape depends on the
+/// server.
 pub async fn accepted(response: Response) -> Result<Response, Fault> {
     let status = response.status();
     if status.is_success() {
@@ -39,7 +40,7 @@ pub async fn accepted(response: Response) -> Result<Response, Fault> {
     Err(Fault::Refused { status, retry_after, body })
 }
 
-/// How long the server wants to be left alone: seconds, or a date, which is after the server's own (RFC 9110, 10.2.3).
+/// The delay that the server asks for: seconds, or a date on the server's own clock (RFC 9110, 10.2.3).
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let wish = text(RETRY_AFTER)?;
@@ -63,7 +64,7 @@ pub async fn whole(mut response: Response) -> Result<Vec<u8>, Fault> {
     Ok(body)
 }
 
-/// What came of sending: nobody there is another matter than a connection that broke.
+/// The fault in sending: an unreachable server differs from a broken connection.
 pub fn unsent(error: &reqwest::Error) -> Fault {
     match error.is_connect() {
         true => Fault::Unreachable(told(error)),
@@ -77,24 +78,24 @@ pub enum Fault {
     /// The server answered with an error.
     #[error("{status}: {}", message(body))]
     Refused { status: StatusCode, retry_after: Option<Duration>, body: String },
-    /// It answered with something else than the interface has.
+    /// Its answer doesn't follow the interface.
     #[error("what it answered isn't what was asked for: {0}")]
     Garbage(String),
-    /// A stream that ended before the reply did.
+    /// A stream that ended before the reply was complete.
     #[error("its answer ended in the middle")]
     Cut,
     #[error("its answer is longer than {0} bytes")]
     TooLong(usize),
-    /// More came of something than its bound lets in.
+    /// Something exceeded its bound.
     #[error("there is too much of {}: more than {}; the rest was left unread (deploy/bounds.md)", .0.name, .0.amount())]
     Excess(Bound),
-    /// Nobody took the connection.
+    /// The connection could not be made.
     #[error("{0}")]
     Unreachable(String),
-    /// The connection broke, or never was.
+    /// The connection broke, or never existed.
     #[error("{0}")]
     Lost(String),
-    /// It asks for more time than there is.
+    /// It asks for a longer delay than there is time.
     #[error("it is busy, and asks to be left alone for {} s", .0.as_secs())]
     Busy(Duration),
     #[error("no answer within {} s", .0.as_secs_f64())]
@@ -104,7 +105,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The same without this key: some servers repeat what they were shown.
+    /// The same without this key: some servers repeat what was sent to them.
     pub fn without(self, key: &str) -> Self {
         let clean = |said: String| if key.is_empty() { said } else { said.replace(key, "(key)") };
         match self {
@@ -116,30 +117,30 @@ impl Fault {
         }
     }
 
-    /// How often the same request is worth trying again a little later.
+    /// How often retrying the same request is worthwhile.
     pub fn retries(&self) -> u32 {
         let passes = match self {
-            // Who has no money left won't have any in a second.
+            // Without money left, there won't be any a second later.
             Self::Refused { status, body, .. } => match status.as_u16() {
                 429 => !body.contains("insufficient_quota"),
                 408 | 500 | 502 | 503 | 504 | 529 => true,
                 _ => false,
             },
             Self::Garbage(_) | Self::Cut | Self::Lost(_) => true,
-            // A person waits: a server that is down is seldom up in a second.
+            // A person waits, and a server that is down is seldom up again within a second.
             Self::Unreachable(_) => return 1,
             Self::TooLong(_) | Self::Excess(_) | Self::Busy(_) | Self::Late(_) | Self::Stopped => false,
         };
         if passes { RETRIES } else { 0 }
     }
 
-    /// True when the server is well and doesn't take what was asked: it may lack the form in which the reply is wanted.
+    /// True when the server works but refuses the request: it may not support the requested reply format.
     pub fn refuses_form(&self) -> bool {
         matches!(self, Self::Refused { status, .. } if matches!(status.as_u16(), 400 | 415 | 422 | 501))
             && self.overflow().is_none()
     }
 
-    /// The prompt is too long, with what the server says of it.
+    /// The prompt is too long; includes what the server says about it.
     pub fn overflow(&self) -> Option<Overflow> {
         let Self::Refused { status, body, .. } = self else { return None };
         let is_told = status.is_client_error() || *status == StatusCode::INTERNAL_SERVER_ERROR;
@@ -153,7 +154,7 @@ impl Fault {
             found.and_then(|count| u32::try_from(count).ok())
         };
         let text = message(body).to_lowercase();
-        // "maximum context length is 8192 tokens. However, you requested 9123 tokens", and relatives of it.
+        // "maximum context length is 8192 tokens. However, you requested 9123 tokens", and similar texts.
         let behind = |words: &[&str]| words.iter().find_map(|word| number_behind(&text, word));
         Some(Overflow {
             prompt_tokens: field("n_prompt_tokens").or_else(|| behind(&["requested", "resulted in", "request ("])),
@@ -170,7 +171,7 @@ impl Fault {
     }
 }
 
-/// The first number behind these words, if little stands between.
+/// The first number after these words, if little text is in between.
 fn number_behind(text: &str, words: &str) -> Option<u32> {
     let rest = &text[text.find(words)? + words.len()..];
     let start = rest.find(|c: char| c.is_ascii_digit()).filter(|start| *start <= 12)?;
@@ -178,7 +179,7 @@ fn number_behind(text: &str, words: &str) -> Option<u32> {
     digits.replace(',', "").parse().ok()
 }
 
-/// What an error's body says, whatever its shape.
+/// The message in an error's body, whatever its shape.
 fn message(body: &str) -> String {
     let fields: Json = serde_json::from_str(body).unwrap_or_default();
     let places = ["/error/message", "/error", "/message", "/detail"];
@@ -186,11 +187,11 @@ fn message(body: &str) -> String {
     clip(found.unwrap_or(body).trim())
 }
 
-/// With all that is behind it: the outermost error of a client says little.
+/// An error with all of its causes: a client's outermost error says little.
 pub fn told(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let mut parts: Vec<String> = causes.map(ToString::to_string).collect();
-    // Many errors repeat what is behind them.
+    // Many errors repeat the text of their cause.
     parts.dedup_by(|inner, outer| outer.contains(inner.as_str()));
     parts.join(": ")
 }

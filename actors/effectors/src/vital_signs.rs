@@ -1,4 +1,4 @@
-//! The sense of the brain's own health: looks at how its rooms are, and how often each was rebuilt.
+//! The sense of the brain's own health: reports the state of its rooms, and how often each was rebuilt.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -238,7 +238,7 @@ fn over_tls_nothing_passes_but_to_a_broker_that_is_believed() {
     let wrong = [
         (private("127.0.0.1", ""), "channels.mqtt.ca_file"),
         (private("127.0.0.2", &believed), "the name that stands in the certificate"),
-        (plain, "nobody speaks TLS"),
+        (plain, "the server doesn't speak TLS"),
     ];
     for (toml, fix) in wrong {
         configure(&place, &toml);

@@ -1,4 +1,4 @@
-//! What a body must be able to do for the motor.
+//! The interface that a body offers the motor.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::joint::{JOINTS, Limits, Pose};
 
-/// What a body tells of itself.
+/// A body's report of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sensed {
     pub pose: Pose,
-    /// When it was so, on the motor's clock.
+    /// The time of the report, on the motor's clock.
     pub at: Duration,
-    /// How hard each joint works, 0 to 1 of what it can; none where the body doesn't tell.
+    /// The load of each joint, 0 to 1 of its maximum; none if the body doesn't report it.
     pub load: Option<[f64; JOINTS]>,
 }
 
@@ -24,50 +24,51 @@ pub enum Fault {
     /// It was never reached.
     #[error("the body is not reached yet: {0}")]
     Connecting(String),
-    /// It was there, and is gone: a stop.
+    /// It was reached before, and is lost: a stop.
     #[error("the body is lost: {0}")]
     Lost(String),
-    /// It holds no torque.
+    /// Its motors hold no torque.
     #[error("the body's motors are off ({0}); switch them on before it is to move")]
     MotorsOff(String),
-    /// Somebody else moves it.
+    /// Something else moves it.
     #[error("the body didn't take a target: {0}")]
     Ignored(String),
-    /// What moves it broke: a stop.
+    /// Its driver or motor failed: a stop.
     #[error("the motor broke: {0}")]
     Broken(String),
 }
 
 impl Fault {
-    /// Nobody knows what the body does now.
+    /// True when it is unknown what the body does now.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Broken(_))
     }
 }
 
-/// A body, as the motor sees it. Called by one thread; nothing here may block for longer than a few milliseconds.
+/// A body, as the motor sees it. Only one thread calls it; no call may block for longer than a few milliseconds.
 ///
-/// `now` is the motor's clock: monotonic, from the start of the motor.
+/// `now` is the motor's clock: monotonic, from the motor's start.
 pub trait Driver: Send {
-    /// How far and how fast it may be sent.
+    /// The limits of position and speed.
     fn limits(&self) -> Limits;
 
-    /// How long it may go on moving after a target was sent, in its own loop: no target is sent in the last so much of a lease,
-    /// so that the body stands still when the lease is over.
+    /// How long the body may keep moving after a target, in its own control loop. No target is sent during this last
+    /// part of a lease, so the body stands still when the lease ends.
     fn lag(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Where it is.
+    /// Reads the present pose.
     fn sense(&mut self, now: Duration) -> Result<Sensed, Fault>;
 
-    /// Be there next. A small step: a target is held for the length of the lease at most, then the body stands still.
+    /// Sends the next target, a small step. The body holds a target at most for the length of the lease, then it
+    /// stands still.
     fn target(&mut self, pose: &Pose, now: Duration, permit: &Permit<'_>) -> Result<(), Fault>;
 
-    /// Stand still now, where it is.
+    /// Stands still now, at the present pose.
     fn freeze(&mut self, now: Duration);
 
-    /// Let it go: nothing more comes. It stands still.
+    /// Releases the body: no more targets come. It stands still.
     fn release(&mut self, now: Duration) {
         self.freeze(now);
     }

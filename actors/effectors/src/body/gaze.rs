@@ -1,4 +1,4 @@
-//! Tools that look at something that is seen: once, or for a while.
+//! Tools that look at something seen: once, or for some time.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use super::{Body, Hand};
 use maxim_tools::robot::{FOCUS_INTERESTS, NOVELTY_TRACK, TRACK_TARGET};
 use maxim_tools::{ErrorKind, SideEffectKind, ToolFailure, ToolOutcome};
 
-/// What is so near to the middle is looked at.
+/// Within this distance of the middle, in degrees, a thing counts as looked at.
 const CENTRED: f64 = 1.5;
-/// What isn't seen for so long is lost.
+/// A thing not seen for this long is lost.
 const LOST: Duration = Duration::from_secs(2);
-/// How often it is asked whether a stop came, while no picture comes.
+/// How often it checks for a stop while no picture comes.
 const LOOK: Duration = Duration::from_millis(50);
 
 const NO_EYES: &str = "no sense tells where anything is; send what is seen with its box to POST /v1/observations";
 
-/// How far the head has to turn and nod, in degrees: left and down.
+/// How far the head must turn and nod, in degrees: left and down.
 fn away(seen: &Seen, view: [f64; 2]) -> [f64; 2] {
-    // A pinhole: the picture is flat.
+    // A pinhole camera: the picture is flat.
     let angle = |share: f64, width: f64| (2.0 * share * (width.to_radians() / 2.0).tan()).atan().to_degrees();
     [-angle(seen.right, view[0]), angle(seen.down, view[1])]
 }
@@ -35,7 +35,7 @@ fn is_centred(away: [f64; 2]) -> bool {
 }
 
 impl Body {
-    /// What a tool that looks at something was called for; none for other tools.
+    /// The outcome of a tool that looks at something; none for other tools.
     pub(super) fn gaze(&self, tool: &str, params: &Json, action: Option<MessageId>) -> Option<ToolOutcome> {
         let sight = &self.0.sight;
         let target = match tool {
@@ -60,8 +60,8 @@ impl Body {
         Some(self.look_at(target, Duration::try_from_secs_f64(lasts).unwrap_or_default(), tool, action))
     }
 
-    /// Turns the head until the target is in the middle, and keeps it there. In virtual time nothing moves meanwhile, so
-    /// one look is all.
+    /// Turns the head until the target is in the middle, and keeps it there. In virtual time nothing moves meanwhile,
+    /// so one look is enough.
     fn look_at(&self, mut target: Seen, lasts: Duration, tool: &str, action: Option<MessageId>) -> ToolOutcome {
         let is_live = matches!(&*self.0.hand.lock(), Hand::Live);
         let (watch, stops, name) = (Stopwatch::start(), self.0.shared.stops(), target.name.clone());
@@ -85,12 +85,12 @@ impl Body {
             if !is_live {
                 break;
             }
-            // Pictures that were taken before the head stood still tell of where it was.
+            // Pictures taken before the head stood still show its earlier position.
             let Some(next) = self.next_picture(&name, lasts, &watch, &mut seen_at, stops) else { break };
             target = next;
         }
         if self.0.shared.stops() != stops {
-            return ToolOutcome::failed(ToolFailure::new(ErrorKind::Stopped, "looking was ended by the stop"));
+            return ToolOutcome::failed(ToolFailure::new(ErrorKind::Stopped, "the stop ended the look"));
         }
         let lost = is_live && !lasts.is_zero() && watch.elapsed() < lasts;
         let mut output = json!({
@@ -114,8 +114,8 @@ impl Body {
         }
     }
 
-    /// The target in a picture that is newer than the head's last movement; none when the time is over, it is lost, or a
-    /// stop came.
+    /// The target in a picture that is newer than the head's last movement. None when time is over, the target is
+    /// lost, or a stop came.
     fn next_picture(
         &self,
         name: &str,

@@ -1,5 +1,6 @@
-//! Joints, poses and their limits. Inside the body lengths are metres and angles radians; people are told millimetres and
-//! degrees. Axes as in robotics (REP 103): x forward, y left, z up; a positive yaw turns left, a positive pitch looks down.
+//! Joints, poses and their limits. Inside the code lengths are metres and angles radians; people see millimetres and
+//! degrees. Axes as in robotics (REP 103): x forward, y left, z up; a positive yaw turns left, a positive pitch looks
+//! down.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -7,7 +8,7 @@ use std::ops::{Index, IndexMut};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// How many joints there are.
+/// Number of joints.
 pub const JOINTS: usize = 9;
 
 /// A degree of freedom.
@@ -38,7 +39,7 @@ impl Joint {
         Self::RightAntenna,
     ];
 
-    /// As in parameters and sensors.
+    /// Its name in parameters and sensors.
     pub const fn name(self) -> &'static str {
         match self {
             Self::X => "x",
@@ -66,7 +67,7 @@ impl Joint {
         matches!(self, Self::X | Self::Y | Self::Z)
     }
 
-    /// What people count it in.
+    /// Its unit for people.
     pub const fn unit(self) -> &'static str {
         if self.is_length() { "mm" } else { "degrees" }
     }
@@ -81,14 +82,14 @@ impl Joint {
         if self.is_length() { shown * 1e-3 } else { shown.to_radians() }
     }
 
-    /// How far from its target it may rest without that being a movement error: 3 mm, or 0.03 rad, which is beyond what
-    /// the maker's daemon was seen to be off.
+    /// How far from its target a joint may rest without a movement error: 3 mm, or 0.03 rad. The deviations measured
+    /// with the maker's daemon were smaller.
     pub const fn tolerance(self) -> f64 {
         if self.is_length() { 3e-3 } else { 0.03 }
     }
 }
 
-/// Where all joints are, in metres and radians.
+/// The positions of all joints, in metres and radians.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pose([f64; JOINTS]);
 
@@ -107,7 +108,7 @@ impl IndexMut<Joint> for Pose {
 }
 
 impl Pose {
-    /// Each joint from what it is.
+    /// A pose with a value computed for each joint.
     pub fn from_fn(value: impl Fn(Joint) -> f64) -> Self {
         Self(Joint::ALL.map(value))
     }
@@ -121,13 +122,13 @@ impl Pose {
         Joint::ALL.iter().map(|joint| (joint.name().to_owned(), joint.shown(self[*joint]))).collect()
     }
 
-    /// As people are told: millimetres and degrees, to a tenth.
+    /// For people: millimetres and degrees, to a tenth.
     pub fn shown(&self) -> Json {
         let rounded = |joint: &Joint| (joint.name().to_owned(), json!(tenth(joint.shown(self[*joint]))));
         Json::Object(Joint::ALL.iter().map(rounded).collect())
     }
 
-    /// The joint that is furthest from where it should be, beyond its tolerance.
+    /// The joint with the largest deviation from the goal, if that exceeds its tolerance.
     pub fn missed(&self, goal: &Self) -> Option<Joint> {
         let off = |joint: Joint| (self[joint] - goal[joint]).abs() / joint.tolerance();
         let worst = Joint::ALL.into_iter().max_by(|a, b| off(*a).total_cmp(&off(*b)))?;
@@ -140,24 +141,24 @@ pub fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0 + 0.0
 }
 
-/// How far and how fast a joint may go.
+/// The limits of a joint's position and speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     pub low: f64,
     pub high: f64,
-    /// A second.
+    /// Per second.
     pub speed: f64,
 }
 
-/// What a body can do.
+/// The limits of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     ranges: [Range; JOINTS],
-    /// How far the head may be turned against the trunk, in radians.
+    /// Maximum angle between head and trunk, in radians.
     twist: f64,
 }
 
-/// A joint that was asked for more than it can.
+/// A joint with a requested value beyond its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clamped {
     pub joint: Joint,
@@ -166,7 +167,7 @@ pub struct Clamped {
 }
 
 impl Clamped {
-    /// As people are told.
+    /// In words for people.
     pub fn told(&self) -> String {
         let (joint, unit) = (self.joint, self.joint.unit());
         let shown = |value| tenth(joint.shown(value));
@@ -175,9 +176,9 @@ impl Clamped {
 }
 
 impl Limits {
-    /// Of a Reachy Mini. The angles are those of its maker's documentation (head ±40° in roll and pitch, ±180° in yaw, at
-    /// most 65° against the trunk, trunk ±160°); lengths are inside what its inverse kinematics was seen to solve, and
-    /// speeds below what its motors reach.
+    /// The limits of a Reachy Mini. The angles are from its maker's documentation (head ±40° in roll and pitch, ±180°
+    /// in yaw, at most 65° against the trunk, trunk ±160°). Lengths are within what its inverse kinematics solved in
+    /// tests, and speeds below what its motors reach.
     pub fn reachy_mini() -> Self {
         let degrees = |low: f64, high: f64, speed: f64| Range {
             low: low.to_radians(),
@@ -206,7 +207,7 @@ impl Limits {
         self.ranges[joint as usize]
     }
 
-    /// The nearest pose that the body can take, and what was cut off.
+    /// The nearest pose within the limits, and what was clamped.
     pub fn clamp(&self, asked: &Pose) -> (Pose, Vec<Clamped>) {
         let mut given = Pose::from_fn(|joint| {
             let range = self.of(joint);

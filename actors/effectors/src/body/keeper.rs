@@ -1,6 +1,7 @@
-//! Who stands by a movement: renews the body's lease while the brain means it, and tells the brain what it felt like.
+//! Supervises a movement: renews the body's lease while the brain wants the movement, and reports to the brain what
+//! was felt.
 //!
-//! It runs on a thread of its own, which isn't the motor's: where the brain hangs, panics or is gone, nobody renews.
+//! It runs on its own thread, not the motor's: if the brain hangs, panics or is gone, nothing renews the lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +17,13 @@ use super::{Body, DriverPlan, Hand};
 use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room};
 use maxim_tools::robot;
 
-/// Renewals in the length of a lease: the loss of a few is borne, also where half of it is for the body to come to rest.
+/// Renewals per lease length. Losing a few does no harm, even if half of the lease is reserved for the body to come
+/// to rest.
 const RENEWALS: u32 = 10;
-/// Longer than any movement and its wait.
+/// Longer than any movement including its wait.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Stands by movements.
+/// Supervises movements.
 pub struct BodyKeeper {
     body: Body,
 }
@@ -37,7 +39,8 @@ impl BodyKeeper {
 }
 
 impl BodyKeeper {
-    /// The room as a value, for the parts list. A body's lease is renewed on a thread that waits for nobody else.
+    /// The room as a value, for the parts list. It renews the lease on a thread of its own that no other room can
+    /// delay.
     pub fn room(body: Body) -> Room {
         let placement = if body.plan().driver == DriverPlan::None { Placement::Pool } else { Placement::Own };
         Room::acting(placement, Box::new(move || Self::new(body.clone())))
@@ -78,7 +81,8 @@ impl Performs<ExecutionStarted> for BodyKeeper {
     }
 
     fn abandoned(_started: &ExecutionStarted, _why: &str, _operation: &Operation<Self>) {
-        // Nobody renews any more, so the movement ends with its lease, and its end is told by who ordered it.
+        // The lease isn't renewed any more, so the movement ends with it. The tool that ordered the movement reports
+        // its end.
     }
 }
 
@@ -92,14 +96,14 @@ impl Performs<ToolResult> for BodyKeeper {
     }
 }
 
-/// The eyes see: whoever looks at something needs to know where it is now.
+/// New sensor data: tools that look at something need its present position.
 impl Performs<Observed> for BodyKeeper {
     async fn perform(self: Arc<Self>, observed: Observed, operation: Operation<Self>) {
         self.body.0.sight.see(&observed, &operation.hands.frame.clock);
     }
 
     fn abandoned(_observed: &Observed, _why: &str, _operation: &Operation<Self>) {
-        // The next picture comes at once.
+        // The next picture comes soon.
     }
 }
 
@@ -109,11 +113,11 @@ impl Performs<SceneNoticed> for BodyKeeper {
     }
 
     fn abandoned(_noticed: &SceneNoticed, _why: &str, _operation: &Operation<Self>) {
-        // Likewise.
+        // The same.
     }
 }
 
-/// The action is over: what its movements felt like is told in its turn.
+/// The action has ended: reports what its movements felt like, in its turn.
 fn tell(body: &Body, result: &ToolResult, operation: &Operation<BodyKeeper>) {
     body.0.shared.end(result.action);
     for report in body.0.shared.take_reports(result.action) {

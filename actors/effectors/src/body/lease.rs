@@ -1,11 +1,11 @@
-//! The lease: who moves the body must say again and again that it still means to.
+//! The lease: the side that moves the body must confirm again and again that it still wants to.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use maxim_bus::clock::monotonic_micros;
 
-/// Renewed by the brain, read by the motor.
+/// The brain renews it, the motor reads it.
 #[derive(Debug)]
 pub struct Lease {
     length: Duration,
@@ -13,7 +13,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// One that has run out.
+    /// A lease that has run out.
     pub fn new(length: Duration) -> Self {
         Self { length, renewed: AtomicU64::new(0) }
     }
@@ -27,7 +27,7 @@ impl Lease {
         self.renewed.store(monotonic_micros().max(1), Ordering::SeqCst);
     }
 
-    /// Whether it holds for so long from now on.
+    /// Whether it will still hold after this time.
     pub fn holds_for(&self, time: Duration) -> bool {
         match self.renewed.load(Ordering::SeqCst) {
             0 => false,

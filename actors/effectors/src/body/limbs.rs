@@ -1,4 +1,4 @@
-//! Robot tools on this body: what a call means in joints, and how its end is told.
+//! Robot tools on this body: translates a call into joint positions, and reports its end.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{Body, Fault};
 use maxim_tools::robot::{Limbs, MOVE};
 use maxim_tools::{ErrorKind, Reversal, SideEffectKind, ToolFailure, ToolOutcome};
 
-/// Joints that a call names by their own names.
+/// Joints that a call may name directly.
 const NAMED: [Joint; 7] = [Joint::X, Joint::Y, Joint::Z, Joint::Roll, Joint::Pitch, Joint::Yaw, Joint::BodyYaw];
 
 impl Limbs for Body {
@@ -21,7 +21,7 @@ impl Limbs for Body {
         if outcome.success {
             return outcome;
         }
-        // What failed halfway has left the body elsewhere, which can be taken back; what never began hasn't.
+        // An action that failed halfway has moved the body, which can be undone; an action that never began has not.
         let (before, now) = (before.map(|pose| pose.shown()), self.pose().map(|pose| pose.shown()));
         if before == now {
             return outcome;
@@ -35,7 +35,7 @@ impl Limbs for Body {
 
     fn back_to(&self, place: &Json, action: Option<MessageId>) -> ToolOutcome {
         let Ok(pose) = serde_json::from_value::<Pose>(place.clone()) else {
-            let why = "where the body was can't be read any more; move it yourself";
+            let why = "the earlier pose can't be read any more; move the body yourself";
             return ToolOutcome::failed(ToolFailure::new(ErrorKind::Failed, why));
         };
         let back = self.place().map(|place| Reversal::MoveBack { place });
@@ -62,7 +62,7 @@ impl Body {
     }
 }
 
-/// What a call of `move` wants, and which movement that is.
+/// The goal of a `move` call, and the kind of movement.
 fn goal(params: &Json) -> Result<(Goal, &'static str), ToolFailure> {
     let mut goal = Goal::default();
     let mut is_named = false;
@@ -121,7 +121,7 @@ pub(super) fn outcome(ended: Result<Moved, MoveFailure>, back: Option<Reversal>)
         output["at_limit"] = json!(limits);
     }
     if moved.path.was_stretched {
-        output["slowed"] = json!("the joints are slower than the duration that was asked");
+        output["slowed"] = json!("the joints can't move fast enough for the requested duration");
     }
     if let Some(back) = back.and_then(|back| serde_json::to_value(back).ok()) {
         output["reversal"] = back;

@@ -1,10 +1,10 @@
 //! The body: one motor thread, one driver, and what the brain knows of it.
 //!
-//! Biology: the spinal cord: it carries out what it is told step by step, and stops by itself when nobody tells it any more.
+//! Biology: the spinal cord. It carries out commands step by step, and stops by itself when commands cease.
 //!
-//! A movement is ordered by a tool of the robot group, streamed by the motor (`motor`) along a path (`path`), and
-//! stood by for by [`BodyKeeper`], which renews the lease: where the brain hangs, the lease runs out and the body stands
-//! still. Loss of the body is a stop.
+//! A tool of the robot group orders a movement, and the motor (`motor`) streams it along a path (`path`).
+//! [`BodyKeeper`] renews the lease meanwhile. If the brain hangs, the lease runs out and the body stands still. Loss
+//! of the body is a stop.
 
 mod driver;
 mod gaze;
@@ -54,12 +54,12 @@ use reachy::ReachyMini;
 use shared::Shared;
 use sight::Sight;
 
-/// How often a motor that has nothing to do looks at its body.
+/// How often an idle motor checks its body.
 const IDLE: Duration = Duration::from_millis(100);
-/// A motor that shows no life for so long hangs.
+/// A motor without a sign of life for this long counts as hanging.
 const HUNG: Duration = Duration::from_secs(2);
 
-/// Who moves the limbs.
+/// The driver that moves the limbs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverPlan {
     None,
@@ -71,7 +71,7 @@ pub enum DriverPlan {
 }
 
 impl DriverPlan {
-    /// As in the configuration.
+    /// Its name in the configuration.
     pub fn word(&self) -> &'static str {
         match self {
             Self::None => "none",
@@ -81,29 +81,29 @@ impl DriverPlan {
     }
 }
 
-/// How a body is set up.
+/// The settings of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BodyPlan {
     pub driver: DriverPlan,
-    /// How long the body goes on without the brain's word.
+    /// The lease: how long the body may move on without a renewal by the brain.
     pub lease: Duration,
     /// Share of the body's own speeds that is used, above 0 to 1.
     pub speed: f64,
-    /// How many degrees the picture of its camera is wide and high.
+    /// Width and height of the camera's picture, in degrees.
     pub view: [f64; 2],
 }
 
-/// Who does the orders.
+/// What carries out orders.
 enum Hand {
-    /// Nobody: no agent runs here.
+    /// Nothing: no agent runs in this process.
     Off,
-    /// Whoever orders, in virtual time.
+    /// The calling thread, in virtual time.
     Inline(Box<Motor>),
-    /// A thread.
+    /// A thread of its own.
     Live,
 }
 
-/// A body as the brain has it. Clones are the same body; it does nothing before it is started.
+/// The brain's handle on a body. Clones are the same body; it does nothing before it is started.
 #[derive(Clone)]
 pub struct Body(Arc<Inner>);
 
@@ -121,7 +121,7 @@ impl std::fmt::Debug for Body {
     }
 }
 
-/// Ends the motor when it is dropped; the body stands still then.
+/// Ends the motor when dropped; then the body stands still.
 pub struct MotorThread {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -165,7 +165,7 @@ impl Body {
         Motor::new(driver, Arc::clone(&self.0.shared), latch.clone(), pace, self.0.plan.speed)
     }
 
-    /// Lets whoever orders do the movement itself, ahead of the agent's clock. For agents that are stepped.
+    /// Makes the calling thread perform movements itself, ahead of the agent's clock. For agents that are stepped.
     pub fn attach(&self, latch: &StopLatch, clock: &SharedClock, on_loss: impl Fn(&str) + Send + Sync + 'static) {
         let Some(driver) = self.driver(latch) else { return };
         self.0.shared.set_on_loss(Box::new(on_loss));
@@ -177,7 +177,7 @@ impl Body {
     /// Starts the motor; none without a body. `on_loss` raises the stop, with the reason.
     ///
     /// # Errors
-    /// The machine gives no thread.
+    /// No thread can be started.
     pub fn start(
         &self,
         latch: &StopLatch,
@@ -210,7 +210,7 @@ impl Body {
         Ok(MotorThread { shared, thread: Some(thread) })
     }
 
-    /// Does a movement, after those that were ordered before it, and waits for its end.
+    /// Performs a movement after those ordered before it, and waits for its end.
     pub fn perform(&self, order: Order) -> Result<Moved, MoveFailure> {
         match &mut *self.0.hand.lock() {
             Hand::Off => return Err(MoveFailure::Off(self.off())),
@@ -237,7 +237,7 @@ impl Body {
     fn off(&self) -> String {
         match self.0.plan.driver {
             DriverPlan::None => NO_BODY.into(),
-            _ => "nobody moves the body here; only a running agent does".into(),
+            _ => "this process doesn't move the body; only a running agent does".into(),
         }
     }
 
@@ -245,7 +245,7 @@ impl Body {
         self.0.shared.silent_us().is_some_and(|silent| u128::from(silent) > HUNG.as_micros())
     }
 
-    /// Where it is, when it last told.
+    /// Its last reported pose.
     pub fn pose(&self) -> Option<Pose> {
         if let Hand::Inline(motor) = &mut *self.0.hand.lock() {
             let _ = motor.look();
@@ -253,17 +253,17 @@ impl Body {
         self.0.shared.standing().pose
     }
 
-    /// Whether it moves, or did a moment ago. What moves without its driver isn't known.
+    /// Whether it moves, or did a moment ago. Movements without its driver are not known.
     pub fn moves(&self) -> bool {
         self.0.shared.moves()
     }
 
-    /// The brain still means what it ordered.
+    /// The brain confirms that it still wants what it ordered.
     pub fn renew_lease(&self) {
         self.0.shared.lease.renew();
     }
 
-    /// What is wrong with it; none when it can move, or where there is none.
+    /// What is wrong with it; none when it can move, or without a body.
     pub fn fault(&self) -> Option<String> {
         match &*self.0.hand.lock() {
             Hand::Live if self.is_hung() => return Some("the motor's thread hangs".into()),
@@ -300,10 +300,10 @@ impl Body {
     }
 }
 
-/// Why robot tools can't do anything where no body is.
+/// Why robot tools can't do anything without a body.
 pub const NO_BODY: &str = "there is no body here; set body.driver to sim or reachy-mini";
 
-/// The motor's thread: orders, one after the other, and a look at the body in between.
+/// The motor's thread: carries out orders one after the other, and checks the body in between.
 fn run(mut motor: Motor) {
     let shared = Arc::clone(&motor.shared);
     while !shared.ended.load(Ordering::SeqCst) {
@@ -320,7 +320,7 @@ fn run(mut motor: Motor) {
             }
             None => {
                 fenced(&mut motor, |motor| drop(motor.look()));
-                // A body that isn't up yet is waited for a little more often.
+                // While a body isn't up yet, it is checked more often.
                 std::thread::park_timeout(if motor.was_up() { IDLE } else { TICK });
             }
         }
@@ -329,7 +329,7 @@ fn run(mut motor: Motor) {
     motor.driver.release(now);
 }
 
-/// A panic of a driver costs the movement, not the thread; the body is stopped.
+/// A panic of a driver ends the movement, not the thread; the body is frozen.
 fn fenced<T>(motor: &mut Motor, work: impl FnOnce(&mut Motor) -> T) -> Option<T> {
     let done = catch_unwind(AssertUnwindSafe(|| work(motor)));
     if done.is_err() {

@@ -1,6 +1,7 @@
-//! The motor: streams small targets to a body, and asks the latch and the lease before each.
+//! The motor: streams small targets to a body, and checks the latch and the lease before each.
 //!
-//! It never sends a long way at once, so that whatever becomes of the brain the body is at most one small step further.
+//! It never sends a long movement at once. So whatever happens to the brain, the body moves at most one small step
+//! further.
 
 use std::time::Duration;
 
@@ -22,11 +23,11 @@ pub const TICK: Duration = Duration::from_millis(20);
 /// How long a body may take to come to rest at its goal.
 const SETTLES: Duration = Duration::from_millis(600);
 
-/// Time as the motor sees it.
+/// How time passes for the motor.
 pub(super) enum Pace {
-    /// It passes by itself.
+    /// Real time.
     Live(Stopwatch),
-    /// In a simulation a movement takes none of the agent's time: it is lived through ahead of the clock.
+    /// In a simulation a movement takes none of the agent's time: it runs ahead of the clock.
     Virtual { clock: SharedClock, since: jiff::Timestamp, ahead: Duration },
 }
 
@@ -41,7 +42,7 @@ impl Pace {
         }
     }
 
-    /// The time of the agent's clock until which was lived through ahead of it; none where time passes by itself.
+    /// The time of the agent's clock up to which a movement ran ahead; none in real time.
     fn end(&self) -> Option<jiff::Timestamp> {
         match self {
             Self::Live(_) => None,
@@ -49,7 +50,7 @@ impl Pace {
         }
     }
 
-    /// Waits for `time`, or, live, for a stop.
+    /// Waits for `time`; in real time a stop ends the wait.
     fn wait(&mut self, time: Duration, latch: &StopLatch) {
         match self {
             Self::Virtual { ahead, .. } => *ahead = time,
@@ -92,7 +93,7 @@ impl Motor {
         Self { driver, shared, latch, pace, limits, watch, strains: Vec::new(), way: Way::default(), was_up: false }
     }
 
-    /// Looks at the body. A loss that is new is told as a stop.
+    /// Reads the body. A new loss is reported as a stop.
     pub fn look(&mut self) -> Result<Sensed, Fault> {
         let now = self.pace.now();
         let sensed = self.driver.sense(now);
@@ -116,12 +117,12 @@ impl Motor {
         }
     }
 
-    /// True once the body has told of itself.
+    /// True once the body has reported its state.
     pub fn was_up(&self) -> bool {
         self.was_up
     }
 
-    /// What broke in here is a stop.
+    /// A failure in here is a stop.
     pub fn broke(&mut self, why: String) {
         self.fault(&Fault::Broken(why));
     }
@@ -131,13 +132,13 @@ impl Motor {
         self.shared.frozen();
     }
 
-    /// Does a movement to its end.
+    /// Performs a movement to its end.
     pub fn perform(&mut self, order: &Order) -> Result<Moved, MoveFailure> {
         self.latch.permit(EffectKind::Motion).map_err(|stopped| MoveFailure::Stopped(stopped.to_string()))?;
         let before = self.look().map_err(MoveFailure::Fault)?;
         let goal = order.goal.from(&before.pose);
         if !goal.is_finite() {
-            return Err(MoveFailure::Fault(Fault::Broken("a goal that is no number".into())));
+            return Err(MoveFailure::Fault(Fault::Broken("a goal that isn't a number".into())));
         }
         let path = Path::plan(before.pose, &goal, order.lasts, &self.limits);
         self.watch.begin();
@@ -170,7 +171,7 @@ impl Motor {
         Ok(Moved { before: before.pose, reached, took, path })
     }
 
-    /// The path's own time advances a tick with each target, so a late thread makes a slower movement and never a jump.
+    /// The path's own time advances one tick per target, so a late thread makes a slower movement and never a jump.
     fn follow(&mut self, path: &Path) -> Result<(), MoveFailure> {
         let mut along = Duration::ZERO;
         let mut due = self.pace.now();
@@ -184,11 +185,11 @@ impl Motor {
     }
 
     fn step(&mut self, pose: &Pose, due: Duration) -> Result<(), MoveFailure> {
-        // Read before the latch: nothing that takes time comes between the permit and the target.
+        // Read before the latch, so that nothing slow comes between the permit and the target.
         self.look().map_err(MoveFailure::Fault)?;
         let now = self.pace.now();
         let (length, away) = (self.shared.lease.length(), now.saturating_sub(due));
-        // Half of a very short lease is for sending all the same.
+        // With a very short lease, half of it still remains for sending.
         let lag = self.driver.lag().min(length / 2);
         if away > length || !self.shared.lease.holds_for(lag) {
             return Err(MoveFailure::LeaseLost(length));
@@ -197,13 +198,13 @@ impl Motor {
             self.latch.permit(EffectKind::Motion).map_err(|stopped| MoveFailure::Stopped(stopped.to_string()))?;
         self.driver.target(pose, now, &permit).map_err(MoveFailure::Fault)?;
         if matches!(self.pace, Pace::Virtual { .. }) {
-            // Brain and motor are one thread here.
+            // Brain and motor share one thread here.
             self.shared.lease.renew();
         }
         Ok(())
     }
 
-    /// Holds the goal until the body is there: that a movement was accepted doesn't mean that it happened.
+    /// Holds the goal until the body has reached it: an accepted movement hasn't necessarily happened.
     fn settle(&mut self, path: &Path) -> Result<Sensed, MoveFailure> {
         let until = self.pace.now() + SETTLES;
         loop {
@@ -223,13 +224,13 @@ impl Motor {
     }
 }
 
-/// How far off a joint is, as people are told.
+/// How far off a joint is, in words for people.
 pub(super) fn missed(joint: Joint, asked: f64, reached: f64) -> String {
     let (unit, shown) = (joint.unit(), |value| tenth(joint.shown(value)));
     format!("{} is at {} {unit} instead of {} {unit}", joint.name(), shown(reached), shown(asked))
 }
 
-/// Microseconds since a moment of the monotonic clock.
+/// Microseconds since a time of the monotonic clock.
 pub(super) fn since_us(moment: u64) -> u64 {
     monotonic_micros().saturating_sub(moment)
 }

@@ -1,4 +1,4 @@
-//! What the motor is asked for, and what comes of it.
+//! Orders to the motor, and their results.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::joint::{Joint, Pose};
 use super::motor::missed;
 use super::path::Path;
 
-/// Where one joint shall be, in metres or radians.
+/// The target of one joint, in metres or radians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aim {
     At(f64),
-    /// From where it is.
+    /// Relative to its present position.
     By(f64),
 }
 
-/// Where the joints that are named shall be; the others stay.
+/// Targets for the named joints; the others stay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Goal(Vec<(Joint, Aim)>);
 
@@ -27,12 +27,12 @@ impl Goal {
         self.0.push((joint, aim));
     }
 
-    /// All joints there.
+    /// Targets for all joints.
     pub fn pose(pose: &Pose) -> Self {
         Self(Joint::ALL.iter().map(|joint| (*joint, Aim::At(pose[*joint]))).collect())
     }
 
-    /// As a pose, from the present one.
+    /// The goal as a full pose, starting from the present one.
     pub fn from(&self, present: &Pose) -> Pose {
         let mut goal = *present;
         for (joint, aim) in &self.0 {
@@ -49,16 +49,16 @@ impl Goal {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     pub goal: Goal,
-    /// How long it shall take; none is as fast as is comfortable.
+    /// How long it should take; none means as fast as is comfortable.
     pub lasts: Option<Duration>,
     /// The execution that it belongs to.
     pub action: Option<MessageId>,
-    /// E.g. `look`; what forward models tell apart.
+    /// E.g. `look`; forward models distinguish movements by it.
     pub movement: String,
     pub params: Json,
 }
 
-/// A movement that happened.
+/// A completed movement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
     pub before: Pose,
@@ -67,7 +67,7 @@ pub struct Moved {
     pub path: Path,
 }
 
-/// Why a movement didn't happen, or not to its end.
+/// Why a movement didn't happen, or didn't reach its end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MoveFailure {
     #[error("{0}")]

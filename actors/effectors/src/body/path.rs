@@ -1,31 +1,32 @@
-//! How a movement goes from where the body is to where it shall be: minimum jerk (Flash & Hogan 1985), within its speeds.
+//! The path of a movement from the present pose to the goal: minimum jerk (Flash & Hogan 1985), within the body's
+//! speeds.
 
 use std::time::Duration;
 
 use super::joint::{Clamped, Joint, Limits, Pose};
 
-/// Peak speed of a minimum-jerk movement over its mean speed: 15/8, at half time.
+/// Ratio of peak to mean speed of a minimum-jerk movement: 15/8, at half time.
 const PEAK: f64 = 15.0 / 8.0;
-/// Nothing goes faster than this, however short the way: a jump is no movement.
+/// Minimum duration, however short the distance, so that no movement is a jump.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// Nothing is slower than this: who waits for a movement wants its end.
+/// Maximum duration, because callers wait for the end.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A movement that the body can do.
+/// A movement within the body's limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     pub from: Pose,
     pub to: Pose,
-    /// As long as was asked, or as the speeds need.
+    /// The requested duration, or longer if the speed limits need it.
     pub lasts: Duration,
-    /// What was cut off of the goal.
+    /// The parts of the goal that were clamped.
     pub clamped: Vec<Clamped>,
-    /// The asked time was too short for the joints' speeds.
+    /// The requested duration was too short for the joints' speeds.
     pub was_stretched: bool,
 }
 
 impl Path {
-    /// The way from the present pose to `goal`, as near to it as the limits allow.
+    /// The path from the present pose to `goal`, as close to it as the limits allow.
     pub fn plan(present: Pose, goal: &Pose, asked: Option<Duration>, limits: &Limits) -> Self {
         let (to, clamped) = limits.clamp(goal);
         let needs = |joint: Joint| PEAK * (to[joint] - present[joint]).abs() / limits.of(joint).speed;
@@ -41,7 +42,7 @@ impl Path {
         }
     }
 
-    /// Where the body should be after so long.
+    /// The target pose after this time.
     pub fn at(&self, elapsed: Duration) -> Pose {
         let share = (elapsed.as_secs_f64() / self.lasts.as_secs_f64()).clamp(0.0, 1.0);
         let smooth = share.powi(3) * (10.0 - 15.0 * share + 6.0 * share * share);
@@ -51,7 +52,7 @@ impl Path {
         Pose::from_fn(|joint| self.from[joint] + smooth * (self.to[joint] - self.from[joint]))
     }
 
-    /// The part of the body that moves most, and none where nothing moves.
+    /// The part of the body that moves most; none when nothing moves.
     pub fn part(&self) -> Option<&'static str> {
         let way = |joint: Joint| (self.to[joint] - self.from[joint]).abs() / joint.tolerance();
         let most = Joint::ALL.into_iter().max_by(|a, b| way(*a).total_cmp(&way(*b)))?;

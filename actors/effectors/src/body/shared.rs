@@ -1,4 +1,4 @@
-//! What the motor, the brain and those who look on share.
+//! State shared by the motor, the brain and observers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,11 +22,12 @@ use super::order::{MoveFailure, Moved, Order};
 use super::path::Path;
 use super::strain::Strain;
 
-/// The mark of a body that moves.
+/// Marks a moving body.
 const MOVES: u64 = u64::MAX;
-/// So long behind a movement the body counts as moving: people shout, and recognisers write it down, after they saw it.
+/// The body counts as moving for this long after a movement: people shout after they saw it, and recognisers need
+/// time.
 const SHOUTED_AFTER: Duration = Duration::from_secs(3);
-/// Reports of movements that nobody fetched; the oldest go.
+/// Maximum number of unfetched reports of movements; the oldest are dropped.
 const REPORTS: usize = 64;
 
 /// Microseconds on the agent's clock.
@@ -34,10 +35,10 @@ fn micros_of(at: Timestamp) -> u64 {
     u64::try_from(at.as_microsecond()).unwrap_or(1)
 }
 
-/// An order with who waits for its end.
+/// An order, and the channel for its result.
 pub(super) type Queued = (Order, SyncSender<Result<Moved, MoveFailure>>);
 
-/// How the body stands.
+/// The state of the body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standing {
     pub fault: Option<Fault>,
@@ -45,11 +46,12 @@ pub(super) struct Standing {
     pub is_moving: bool,
     pub movements: u64,
     pub faults: u64,
-    /// From the raising of a stop to the body being told to stand still; of the last movement on.
+    /// Time from raising a stop to telling the body to stand still, in microseconds; for the last stop during a
+    /// movement.
     pub froze_after_us: Option<u64>,
 }
 
-/// What a movement came to, for the brain.
+/// The result of a movement, for the brain.
 #[derive(Clone, Debug)]
 pub struct MotionReport {
     pub action: Option<MessageId>,
@@ -67,14 +69,14 @@ pub(super) struct Shared {
     stops: AtomicU64,
     raised_at: AtomicU64,
     beat_at: AtomicU64,
-    /// When the body came to rest, in microseconds of its time: 0 before it ever moved, [`MOVES`] while it does.
+    /// When the body came to rest, in microseconds of its time: 0 before it ever moved, [`MOVES`] while it moves.
     rested_at: AtomicU64,
-    /// The agent's clock, where a movement is lived through ahead of it.
+    /// The agent's clock, if movements run ahead of it.
     clock: OnceLock<SharedClock>,
     thread: OnceLock<Thread>,
     standing: Mutex<Standing>,
     reports: Mutex<VecDeque<MotionReport>>,
-    /// Actions whose end the brain knows of, the newest last.
+    /// Actions whose end the brain knows, the newest last.
     over: Mutex<VecDeque<MessageId>>,
     on_loss: Mutex<Option<Tell>>,
 }
@@ -113,7 +115,7 @@ impl Shared {
         }
     }
 
-    /// On the raising thread: no waiting.
+    /// Runs on the raising thread: must not wait.
     pub fn raised(&self) {
         self.raised_at.store(monotonic_micros().max(1), Ordering::SeqCst);
         self.stop_seen.store(true, Ordering::SeqCst);
@@ -121,7 +123,7 @@ impl Shared {
         self.wake();
     }
 
-    /// Stops that were raised since the motor runs.
+    /// Stops raised since the motor started.
     pub fn stops(&self) -> u64 {
         self.stops.load(Ordering::SeqCst)
     }
@@ -131,12 +133,12 @@ impl Shared {
         self.stop_seen.swap(false, Ordering::SeqCst)
     }
 
-    /// The motor lives.
+    /// A sign of life of the motor.
     pub fn beat(&self) {
         self.beat_at.store(monotonic_micros().max(1), Ordering::SeqCst);
     }
 
-    /// Microseconds since the motor showed that it lives; none before it began.
+    /// Microseconds since the motor's last sign of life; none before it began.
     pub fn silent_us(&self) -> Option<u64> {
         match self.beat_at.load(Ordering::SeqCst) {
             0 => None,
@@ -149,7 +151,7 @@ impl Shared {
         (standing.pose, standing.fault) = (Some(pose), None);
     }
 
-    /// True when the body wasn't in this fault already.
+    /// True when the body wasn't already in this fault.
     pub fn faulty(&self, fault: &Fault) -> bool {
         let mut standing = self.standing.lock();
         let is_new =
@@ -159,12 +161,12 @@ impl Shared {
         is_new
     }
 
-    /// A movement is lived through ahead of this clock.
+    /// Movements run ahead of this clock.
     pub fn set_clock(&self, clock: &SharedClock) {
         let _ = self.clock.set(Arc::clone(clock));
     }
 
-    /// Whether the body moves, or did just now. Waits for nobody: a stop asks it.
+    /// Whether the body moves, or did just now. Never blocks, because a stop calls it.
     pub fn moves(&self) -> bool {
         let now = match self.clock.get() {
             Some(clock) => micros_of(clock.now()),
@@ -183,7 +185,7 @@ impl Shared {
         self.moving(true);
     }
 
-    /// A movement has ended, at this time of the agent's clock where it was lived through ahead of it.
+    /// A movement has ended; `at` is the time of the agent's clock if it ran ahead of it.
     pub fn rests(&self, at: Option<Timestamp>) {
         let at = at.map_or_else(monotonic_micros, micros_of);
         self.rested_at.store(at.clamp(1, MOVES - 1), Ordering::SeqCst);
@@ -216,7 +218,7 @@ impl Shared {
         }
     }
 
-    /// Keeps what a movement came to until the brain fetches it.
+    /// Stores a movement's result until the brain fetches it.
     pub fn report(&self, order: &Order, path: &Path, after: Option<Pose>, travelled: f64, strains: Vec<Strain>) {
         let action = order.action;
         let sensed = after.zip(path.part()).map(|(after, part)| MovementSensed {
@@ -245,7 +247,7 @@ impl Shared {
         reports.push_back(MotionReport { action, sensed, strains });
     }
 
-    /// What the movements of an action came to; those of nobody's come with anybody's.
+    /// The results of an action's movements. Movements without an action come with any action's.
     pub fn take_reports(&self, action: MessageId) -> Vec<MotionReport> {
         let mut reports = self.reports.lock();
         let (taken, left) =

@@ -1,5 +1,4 @@
-//! What the eyes see now, for the tools that look at something: the newest picture of each source, and what the scene makes
-//! of it.
+//! The present view, for tools that look at something: the newest picture of each source, and the scene's ranking.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,16 +8,16 @@ use maxim_bus::SharedClock;
 use maxim_bus::signals::scene::{Observed, SceneThing, plain_name};
 use parking_lot::{Condvar, Mutex};
 
-/// A picture that is older shows nothing any more.
+/// Older pictures are ignored.
 const FRESH: SignedDuration = SignedDuration::from_secs(2);
-/// Sources that are kept; beyond, the first by name go.
+/// Maximum number of sources; beyond it the first by name is removed.
 const SOURCES: usize = 8;
 
-/// Where in its picture something is seen.
+/// The position of a thing in its picture.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
     pub name: String,
-    /// From the middle of the picture, as shares of it: to the right, and down; -0.5 to 0.5.
+    /// Distance from the middle, as a fraction of the picture: to the right, and down; -0.5 to 0.5.
     pub right: f64,
     pub down: f64,
     /// Grows with each picture.
@@ -58,7 +57,7 @@ impl Sight {
         self.eyes.lock().ranked = things.to_vec();
     }
 
-    /// Everything that is seen at a place now; nothing before the first picture came.
+    /// Everything now seen at a position; none before the first picture.
     pub fn seen(&self) -> Option<Vec<Seen>> {
         let eyes = self.eyes.lock();
         let now = eyes.clock.as_ref()?.now();
@@ -74,23 +73,23 @@ impl Sight {
         Some(things.collect())
     }
 
-    /// A thing by its name, or by a part of it that is whole words.
+    /// A thing by its name, or by a part of the name in whole words.
     pub fn find(&self, name: &str) -> Option<Seen> {
         let (wanted, seen) = (plain_name(name), self.seen()?);
         let part = |seen: &Seen| format!(" {} ", seen.name).contains(&format!(" {wanted} "));
         seen.iter().find(|seen| seen.name == wanted).or_else(|| seen.iter().find(|seen| part(seen))).cloned()
     }
 
-    /// What is seen, by a measure of the scene: the highest first.
+    /// The seen thing with the highest value of a measure.
     pub fn best(&self, measure: impl Fn(&SceneThing) -> f64) -> Option<Seen> {
         let seen = self.seen()?;
         let mut ranked = self.eyes.lock().ranked.clone();
-        // Stable: what is equal stays in the order of salience.
+        // A stable sort: equal things stay in the order of salience.
         ranked.sort_by(|a, b| measure(b).total_cmp(&measure(a)));
         ranked.iter().find_map(|thing| seen.iter().find(|seen| seen.name == thing.name)).cloned()
     }
 
-    /// Waits for a picture after this one, or until the time is over.
+    /// Waits for a picture after this one, or until time is over.
     pub fn wait_after(&self, picture: u64, limit: Duration) {
         let mut eyes = self.eyes.lock();
         if eyes.count <= picture {

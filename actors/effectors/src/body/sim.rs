@@ -1,6 +1,7 @@
-//! A simulated body: joints that follow their targets as fast as they can, sensors without noise, and faults on demand.
+//! A simulated body: joints that follow their targets as fast as they can, sensors without noise, and faults on
+//! demand.
 //!
-//! It holds still by itself: a target holds for the length of the lease, as on a body whose own controller guards it.
+//! It stops by itself: a target holds for the length of the lease, as on a body whose own controller guards it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,12 +13,12 @@ use parking_lot::Mutex;
 use super::driver::{Driver, Fault, Sensed};
 use super::joint::{JOINTS, Joint, Limits, Pose};
 
-/// Simulated motors are faster than they are asked to be, so that they keep up with a moving target.
+/// Simulated motors are faster than their limits, so that they keep up with a moving target.
 const HEADROOM: f64 = 1.25;
 
 type Hook = Box<dyn FnMut(u64) + Send>;
 
-/// A body that is there without a brain, too: clones are the same body.
+/// A body that also exists without a brain. Clones are the same body.
 #[derive(Clone)]
 pub struct SimBody(Arc<Mutex<State>>);
 
@@ -26,7 +27,7 @@ struct State {
     lease: Duration,
     pose: Pose,
     target: Option<Pose>,
-    /// Until when the target holds.
+    /// When the target expires.
     until: Duration,
     now: Duration,
     fault: Option<Fault>,
@@ -62,28 +63,28 @@ impl SimBody {
         })))
     }
 
-    /// Where it was when somebody last dealt with it.
+    /// Its pose at the last access.
     pub fn pose(&self) -> Pose {
         self.0.lock().pose
     }
 
-    /// Where it will be at this time of the motor's clock, if nobody deals with it before.
+    /// Its pose at this time of the motor's clock, if nothing accesses it before.
     pub fn pose_at(&self, now: Duration) -> Pose {
         self.0.lock().pose_at(now)
     }
 
-    /// How many targets it accepted, and when the last one came, on the motor's clock.
+    /// Number of accepted targets, and the time of the last one on the motor's clock.
     pub fn accepted(&self) -> (u64, Option<Duration>) {
         let state = self.0.lock();
         (state.targets, state.last_target)
     }
 
-    /// Breaks it, or with none mends it.
+    /// Sets a fault; none repairs it.
     pub fn break_down(&self, fault: Option<Fault>) {
         self.0.lock().fault = fault;
     }
 
-    /// This joint takes targets and doesn't move.
+    /// This joint accepts targets but doesn't move.
     pub fn jam(&self, joint: Joint, jammed: bool) {
         let mut state = self.0.lock();
         if jammed {
@@ -93,30 +94,30 @@ impl SimBody {
         };
     }
 
-    /// This joint works so hard, 0 to 1.
+    /// Sets the load of this joint, 0 to 1.
     pub fn load(&self, joint: Joint, load: f64) {
         self.0.lock().loads.insert(joint, load);
     }
 
-    /// Somebody moves it by hand.
+    /// Moves it by hand.
     pub fn push(&self, joint: Joint, to: f64) {
         self.0.lock().pose[joint] = to;
     }
 
-    /// Called with the number of each target, from 1, right after it was accepted.
+    /// The hook is called with the number of each target, from 1, right after it was accepted.
     pub fn on_target(&self, hook: impl FnMut(u64) + Send + 'static) {
         self.0.lock().hook = Some(Box::new(hook));
     }
 }
 
 impl State {
-    /// Lets time pass up to `now`.
+    /// Advances time to `now`.
     fn advance(&mut self, now: Duration) {
         self.pose = self.pose_at(now);
         self.now = self.now.max(now);
     }
 
-    /// Where it will be; the target holds as long as the lease.
+    /// Its future pose; the target holds as long as the lease.
     fn pose_at(&self, now: Duration) -> Pose {
         let passed = now.min(self.until).saturating_sub(self.now).as_secs_f64();
         let Some(target) = self.target else { return self.pose };
@@ -157,7 +158,7 @@ impl Driver for SimBody {
             state.last_target = Some(now);
             (state.targets, state.hook.take())
         };
-        // Outside of the lock: it may look at the body.
+        // Called outside the lock, because it may access the body.
         if let Some(hook) = &mut hook {
             hook(number);
         }

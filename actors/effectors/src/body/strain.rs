@@ -1,4 +1,4 @@
-//! What a movement does to the body that makes it: too fast, back and forth, against a load.
+//! Strain of a body's own movement: too fast, back and forth, against a load.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -8,20 +8,21 @@ use maxim_bus::signals::percept::PainKind;
 use super::driver::Sensed;
 use super::joint::{JOINTS, Joint, Limits, tenth};
 
-/// Measured speed over the limit's from which it is too fast; below lie the jitter of clocks and sensors.
+/// Ratio of measured speed to the limit from which a movement is too fast; lower values may be jitter of clocks and
+/// sensors.
 const OVER_SPEED: f64 = 1.5;
-/// Looks in a row that must be too fast: one is a sensor's slip.
+/// Number of consecutive readings that must be too fast, because one may be a sensor error.
 const FAST_LOOKS: u32 = 2;
-/// Turns back within [`THRASHING_WITHIN`] from which a joint goes back and forth without getting anywhere.
+/// Number of reversals within [`THRASHING_WITHIN`] from which a joint moves back and forth without progress.
 const THRASHING_TURNS: usize = 4;
 const THRASHING_WITHIN: Duration = Duration::from_secs(3);
-/// Tolerances of a joint by which it must come back for a turn.
+/// A reversal must be at least this large, in tolerances of the joint.
 const TURN: f64 = 2.0;
-/// Share of what a joint can from which it works hard, and for how long that is borne.
+/// Share of a joint's maximum load that counts as hard work; then how long that is tolerated.
 const HARD: f64 = 0.8;
 const BORNE: Duration = Duration::from_secs(1);
 
-/// Something that strains the body.
+/// A strain on the body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strain {
     pub kind: PainKind,
@@ -29,7 +30,7 @@ pub struct Strain {
     pub reason: String,
 }
 
-/// Looks at one body over time.
+/// Watches one body over time.
 pub struct StrainWatch {
     limits: Limits,
     last: Option<Sensed>,
@@ -41,7 +42,7 @@ pub struct StrainWatch {
 struct Watched {
     fast: u32,
     hard_since: Option<Duration>,
-    /// Which way it went last, and the furthest that it got there.
+    /// Its last direction, and its furthest position in that direction.
     way: f64,
     furthest: f64,
     turns: VecDeque<Duration>,
@@ -53,13 +54,13 @@ impl StrainWatch {
         Self { limits, last: None, joints, told: BTreeSet::new() }
     }
 
-    /// A movement begins: what strained the one before may be told again.
+    /// A movement begins: each strain may be reported again.
     pub fn begin(&mut self) {
         self.told.clear();
         self.joints.iter_mut().for_each(|watched| watched.hard_since = None);
     }
 
-    /// Looks once; each kind of strain of a joint is told once a movement.
+    /// Evaluates one reading; each kind of strain of a joint is reported once per movement.
     pub fn see(&mut self, now: &Sensed) -> Vec<Strain> {
         let Some(last) = self.last.replace(*now) else {
             Joint::ALL.into_iter().for_each(|joint| self.joints[joint as usize].furthest = now.pose[joint]);
@@ -167,7 +168,7 @@ mod tests {
         let swing = |amplitude: f64| (0..140_u32).map(move |n| amplitude * (f64::from(n) / 6.0).sin());
         assert!(told(swing(0.1), 0.0).contains(&PainKind::Thrashing));
         assert_eq!(told(swing(0.02), 0.0), []);
-        // There and back again is a movement and its return.
+        // Going there and back is a movement and its return.
         assert_eq!(told((0..80_i32).map(|n| f64::from(40 - (n - 40).abs()) * 0.01), 0.0), []);
     }
 

@@ -1,11 +1,11 @@
-//! How far the joints went on the way of a movement, by what was read of them.
+//! How far the joints went during a movement, according to their readings.
 
 use super::joint::{Joint, Pose};
 
-/// Degrees by which a joint must differ from where it was counted last: less is the noise of its sensor.
+/// Minimum change in degrees that counts; less is sensor noise.
 const NOISE: f64 = 0.2;
 
-/// Of the joints that turn; lengths don't count.
+/// Only for joints that turn; lengths don't count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Way {
     last: Pose,
@@ -27,7 +27,7 @@ impl Way {
         }
     }
 
-    /// The sum in degrees so far; it begins anew.
+    /// Returns the sum in degrees, and starts again.
     pub fn take(&mut self) -> f64 {
         std::mem::take(&mut self.degrees)
     }

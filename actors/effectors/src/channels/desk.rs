@@ -1,4 +1,4 @@
-//! Who waits for what on a channel. Outlives the channel's actor.
+//! Who waits for what on a channel. It outlives the channel's actor.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use tokio::sync::{mpsc, oneshot};
 use crate::door::Door;
 use maxim_region::{Effector, Operation};
 
-/// Ended turns that are kept for those who ask a little late.
+/// Number of ended turns kept for callers that ask slightly late.
 const RECENT: usize = 4096;
-/// Entries below which nobody looks for those whose waiter is gone.
+/// With fewer entries, entries of gone waiters are not searched.
 const LOOK_FROM: usize = 64;
 
-/// A message on its way in. The desk looks at its fields' bounds, whichever door it came by.
+/// An incoming message. The desk checks the bounds of its fields, whichever door it came through.
 #[derive(Clone, Debug)]
 pub struct Submission {
     pub channel: String,
@@ -38,7 +38,7 @@ pub struct Accepted {
     pub repeated: bool,
 }
 
-/// Something for a listener of the channel.
+/// A message for a listener of the channel.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Said {
@@ -52,16 +52,17 @@ type Acknowledgement = oneshot::Sender<Result<Accepted, String>>;
 struct State {
     acknowledgements: HashMap<MessageId, Acknowledgement>,
     turns: HashMap<MessageId, Vec<oneshot::Sender<Result<TurnEnded, String>>>>,
-    /// The newest ended turns, and in which order they ended.
+    /// The newest ended turns, and the order in which they ended.
     recent: HashMap<MessageId, TurnEnded>,
     recent_order: VecDeque<MessageId>,
-    /// So many entries until those of waiters who are gone are looked for again.
+    /// Number of entries at which entries of gone waiters are searched again.
     looked_at_from: usize,
     listeners: Vec<mpsc::Sender<Said>>,
 }
 
 impl State {
-    /// Entries of those who wait no more, lest a turn that never ends keeps its entry for good.
+    /// Removes entries of callers that stopped waiting. Otherwise a turn that never ends would keep its entry for
+    /// good.
     fn forget_the_gone(&mut self) {
         let entries = self.acknowledgements.len() + self.turns.len();
         if entries < self.looked_at_from {
@@ -72,7 +73,7 @@ impl State {
             waiting.retain(|tell| !tell.is_closed());
             !waiting.is_empty()
         });
-        // Doubling keeps the cost of looking proportional to what came in.
+        // Doubling keeps the cost of searching proportional to the number of messages.
         self.looked_at_from = (2 * (self.acknowledgements.len() + self.turns.len())).max(LOOK_FROM);
     }
 }
@@ -93,17 +94,17 @@ impl Desk {
         &self.door
     }
 
-    /// Hands a message in. The answer comes when it is on disk, or with the reason why it can't be.
+    /// Hands a message in. The answer comes when it is on disk, or when it can't be, with the reason.
     pub fn submit(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
         self.hand_in(submission, None, false)
     }
 
-    /// The same for a message that its provider has signed with its id.
+    /// The same for a message that its provider signed with its id.
     pub fn submit_signed(&self, submission: Submission) -> oneshot::Receiver<Result<Accepted, String>> {
         self.hand_in(submission, None, true)
     }
 
-    /// The same for words that were spoken, with the recogniser's confidence.
+    /// The same for spoken words, with the recogniser's confidence.
     pub fn hear(&self, submission: Submission, sure: Confidence) -> oneshot::Receiver<Result<Accepted, String>> {
         self.hand_in(submission, Some(sure), false)
     }
@@ -130,7 +131,7 @@ impl Desk {
         told
     }
 
-    /// The end of a turn, also if it has ended already; or why its end won't be heard of here.
+    /// The end of a turn, even if it has already ended; or why it can't be known here.
     pub fn turn(&self, turn: MessageId) -> oneshot::Receiver<Result<TurnEnded, String>> {
         let (tell, told) = oneshot::channel();
         let mut state = self.state.lock();
@@ -144,14 +145,15 @@ impl Desk {
         told
     }
 
-    /// Everything that is said on this channel from now on. Whoever doesn't fetch it hears no more: the receiver ends.
+    /// Everything said on this channel from now on. A listener that doesn't fetch its messages is dropped: the
+    /// receiver ends.
     pub fn listen(&self) -> mpsc::Receiver<Said> {
         let (sender, receiver) = mpsc::channel(SOCKET_BACKLOG.limit);
         self.state.lock().listeners.push(sender);
         receiver
     }
 
-    /// The gateway has a message: whoever handed it in is told once it is on disk, or why it can't be.
+    /// The gateway has a message: the submitter is told when it is on disk, or why it can't be.
     pub(super) async fn acknowledge<E: Effector>(&self, accepted: &InboundAccepted, operation: &Operation<E>) {
         self.door.accepted(accepted.inbound, accepted.percept);
         if !self.waits_for(accepted.inbound) {
@@ -168,14 +170,14 @@ impl Desk {
         self.state.lock().acknowledgements.contains_key(&inbound)
     }
 
-    /// The acknowledgement won't come: whoever waits for it is told at once.
+    /// The acknowledgement will not come: the waiting caller is told at once.
     pub(super) fn acknowledgement_lost(&self, inbound: MessageId, why: &str) {
         if let Some(tell) = self.state.lock().acknowledgements.remove(&inbound) {
             let _ = tell.send(Err(format!("{why}; send it again with the same provider_id")));
         }
     }
 
-    /// The turn's end won't be told here: whoever waits for it is told at once.
+    /// The end of the turn can't be reported here: the waiting caller is told at once.
     pub(super) fn end_lost(&self, turn: MessageId, why: &str) {
         let waiting = self.state.lock().turns.remove(&turn);
         for tell in waiting.unwrap_or_default() {
@@ -183,13 +185,13 @@ impl Desk {
         }
     }
 
-    /// Those who wait for an acknowledgement, and for the end of a turn.
+    /// Numbers of callers that wait for an acknowledgement, and for the end of a turn.
     pub fn waiting(&self) -> (usize, usize) {
         let state = self.state.lock();
         (state.acknowledgements.len(), state.turns.values().map(Vec::len).sum())
     }
 
-    /// Somebody waits here for an acknowledgement, the end of a turn, or whatever is said.
+    /// A caller waits here for an acknowledgement, the end of a turn, or anything said.
     pub fn is_awaited(&self) -> bool {
         let state = self.state.lock();
         state.acknowledgements.values().any(|tell| !tell.is_closed())

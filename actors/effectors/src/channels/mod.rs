@@ -1,4 +1,4 @@
-//! Channels: where words come from and go to. Each is an actor of its own around a [`Desk`] that outlives it.
+//! Channels: the ways in and out for words. Each is an actor of its own around a [`Desk`] that outlives it.
 
 mod desk;
 pub mod outside;

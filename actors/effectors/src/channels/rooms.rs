@@ -8,7 +8,7 @@ use super::outside::{OutsideActor, OutsideChannels};
 use super::{Channel, ChannelActor, Console, Desk, Discord, Email, Http, Mqtt, Slack, Telegram, Twilio, WebSocket};
 use crate::outside_doors::{Doors, Outside};
 
-/// Those of this machine first, then those that reach outside.
+/// This machine's channels first, then those that reach outside.
 pub fn rooms(doors: &Doors, channels: &Arc<OutsideChannels>) -> Vec<Room> {
     vec![
         here::<Console>(doors, |outside| &outside.console),

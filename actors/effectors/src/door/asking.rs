@@ -1,4 +1,4 @@
-//! Questions and wishes of the outside, and who waits for their answers.
+//! Questions and requests from outside, and the callers that wait for their answers.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -29,19 +29,19 @@ use tokio::sync::oneshot;
 use super::{DOOR, Door, DoorKeeper, Unanswered};
 use maxim_region::{EffectorCard, Operation, Performs};
 
-/// Those who wait for an answer, by the question and the kind of its answer.
+/// Callers that wait for an answer, by the question and the kind of its answer.
 ///
-/// A waiter leaves the list with its answer, or with the next question once it has stopped waiting.
+/// A waiter leaves the list with its answer; if it has stopped waiting, it is removed at the next question.
 pub(super) type Waiters = Mutex<HashMap<(MessageId, TypeId), oneshot::Sender<Outcome>>>;
 
-/// What a question came to: an answer of the kind that is waited for.
+/// The result of a question: an answer of the expected kind.
 type Outcome = Result<Box<dyn Any + Send>, Unanswered>;
 
-/// How long a room has for it: taking in a long document takes the longest.
+/// How long a room may take: importing a long document takes longest.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Door {
-    /// Asks one room, with the owner's word; what it did is on disk when this returns.
+    /// Asks one room with the owner's trust; its changes are on disk when this returns.
     ///
     /// # Errors
     /// The room did not answer in time, or its answer could not be made durable.
@@ -49,7 +49,7 @@ impl Door {
         self.answered(self.begin(Some(room), question)).await
     }
 
-    /// Puts a question to one room, or to those that hear it. Its answer need not be waited for.
+    /// Sends a question to one room, or to those that hear it. The caller need not wait for the answer.
     pub(super) fn begin<A: Signal>(&self, room: Option<RegionName>, question: impl Signal) -> Question<A> {
         let id = self.fresh_id();
         let (tell, told) = oneshot::channel();
@@ -61,7 +61,7 @@ impl Door {
         Question { told, answer: PhantomData }
     }
 
-    /// Waits for an answer; what the room did is on disk when this returns.
+    /// Waits for an answer; the room's changes are on disk when this returns.
     ///
     /// # Errors
     /// As [`Door::ask`].
@@ -87,20 +87,20 @@ impl Door {
         self.waiters.lock().values().any(|tell| !tell.is_closed())
     }
 
-    /// Takes out who waits for an answer of this kind to one of these questions.
+    /// Removes the waiter for this kind of answer to one of these questions.
     fn waiter<A: Signal>(&self, questions: impl IntoIterator<Item = MessageId>) -> Option<oneshot::Sender<Outcome>> {
         let mut waiters = self.waiters.lock();
         questions.into_iter().find_map(|question| waiters.remove(&(question, TypeId::of::<A>())))
     }
 }
 
-/// A question that was put.
+/// A question that was sent.
 pub struct Question<A> {
     told: oneshot::Receiver<Outcome>,
     answer: PhantomData<A>,
 }
 
-/// What comes back this way.
+/// The kinds of answers that come back this way.
 pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> {
     card.performs::<DocumentIngested>()
         .performs::<RecordChanged>()
@@ -137,13 +137,13 @@ pub(super) fn wires(card: EffectorCard<DoorKeeper>) -> EffectorCard<DoorKeeper> 
         .performs::<SleepEnded>()
 }
 
-/// The questions that a message may answer: an answer in one step is caused by its question; one that took several belongs to
-/// the question's turn.
+/// The questions that a message may answer. An answer in one step has its question as its cause; an answer after
+/// several steps belongs to the question's turn.
 fn questions_of(answer: &Meta) -> impl Iterator<Item = MessageId> {
     answer.cause.into_iter().chain([answer.correlation])
 }
 
-/// Hands an answer over once it is on disk: a crash must not take back what the outside was told.
+/// Hands over an answer once it is on disk: a crash must not undo what the outside was told.
 async fn bring_back<S: Signal>(tell: oneshot::Sender<Outcome>, answer: S, operation: &Operation<DoorKeeper>) {
     let durable = operation.hands.durable(operation.lsn).await;
     let answer = durable.map(|()| Box::new(answer) as Box<dyn Any + Send>);

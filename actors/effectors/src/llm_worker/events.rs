@@ -1,7 +1,7 @@
-//! A reply's events, read no faster than they are taken: no byte is fetched while one of them waits.
+//! A reply's events, read only as fast as they are consumed: no byte is fetched while an event waits.
 //!
-//! An answer that isn't streamed is one event, so that there is one way to read replies. An error keeps its status and its
-//! whole body, which may be of any maker's shape.
+//! An answer that isn't streamed is one event, so there is only one way to read replies. An error keeps its status
+//! and its whole body, whose shape depends on the server.
 
 use maxim_bus::bounds::{MODEL_EVENTS, MODEL_LINE};
 use reqwest::Response;
@@ -12,9 +12,9 @@ use super::lines::Lines;
 use crate::server_fault::{Fault, accepted, clip, whole};
 
 const STREAM: &str = "text/event-stream";
-/// What ends a stream.
+/// The end of a stream.
 const DONE: &[u8] = b"[DONE]";
-/// An event that says nothing.
+/// An event without content.
 const KEEPALIVE: &[u8] = b"keepalive";
 
 /// The events of one reply.
@@ -24,7 +24,7 @@ pub(super) enum Events {
 }
 
 impl Events {
-    /// Of a server's answer.
+    /// The events of a server's answer.
     pub async fn of(response: Response) -> Result<Self, Fault> {
         let response = accepted(response).await?;
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -34,7 +34,7 @@ impl Events {
         Ok(Self::Whole(Some(parsed(&whole(response).await?)?)))
     }
 
-    /// The next one; none after the last.
+    /// The next event; none after the last.
     pub async fn next(&mut self) -> Result<Option<Json>, Fault> {
         let (response, reader) = match self {
             Self::Whole(reply) => return Ok(reply.take()),
@@ -46,7 +46,7 @@ impl Events {
                 Step::Over => return Ok(None),
                 Step::More => {}
             }
-            // A connection that breaks ends a reply in the middle.
+            // A broken connection ends a reply in the middle.
             match response.chunk().await.map_err(|_| Fault::Cut)? {
                 Some(piece) => reader.lines.push(&piece)?,
                 None => return Ok(None),
@@ -61,12 +61,12 @@ fn parsed(text: &[u8]) -> Result<Json, Fault> {
 
 enum Step {
     Event(Json),
-    /// All that has come is read.
+    /// Everything received so far is read.
     More,
     Over,
 }
 
-/// Makes events of lines, as the HTML standard has it ("Server-sent events"); what has come of the next one is kept.
+/// Makes events from lines, as the HTML standard defines ("Server-sent events"); keeps the incomplete next event.
 #[derive(Default)]
 pub(super) struct Reader {
     lines: Lines,
@@ -80,7 +80,7 @@ pub(super) struct Reader {
 impl Reader {
     fn next(&mut self) -> Result<Step, Fault> {
         while let Some(line) = self.lines.next()? {
-            // A mark of the order of bytes may stand before the first line.
+            // A byte order mark may come before the first line.
             let mark = if std::mem::replace(&mut self.has_begun, true) { &b""[..] } else { b"\xef\xbb\xbf" };
             let line = line.strip_prefix(mark).unwrap_or(&line);
             if line.is_empty() {
@@ -109,7 +109,7 @@ impl Reader {
         if self.data.len() > MODEL_LINE.limit { Err(Fault::Excess(MODEL_LINE)) } else { Ok(()) }
     }
 
-    /// A blank line has come.
+    /// A blank line was received.
     fn end_of_event(&mut self) -> Result<Option<Step>, Fault> {
         let data = std::mem::take(&mut self.data);
         let (has_data, is_keepalive) = (std::mem::take(&mut self.has_data), std::mem::take(&mut self.is_keepalive));
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// The events of a stream that comes in these pieces, whether it said that it was over, and why it was left.
+    /// The events of a stream in these pieces, whether it said that it was finished, and why reading stopped.
     fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Json>, bool, Option<Fault>) {
         let (mut reader, mut events) = (Reader::default(), Vec::new());
         for piece in pieces {

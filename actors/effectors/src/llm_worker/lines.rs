@@ -1,7 +1,7 @@
 //! A stream's lines, one by one and bounded.
 //!
-//! A piece of the stream is kept as it came, and each line is taken out of it when it is asked for. So nothing is queued but
-//! that piece, and each byte is looked at once.
+//! A received piece is kept as it is, and each line is taken from it on demand. So only that piece is buffered, and
+//! each byte is examined once.
 
 use maxim_bus::bounds::{MODEL_LINE, MODEL_STREAM};
 
@@ -10,15 +10,15 @@ use crate::server_fault::Fault;
 #[derive(Default)]
 pub(super) struct Lines {
     piece: Vec<u8>,
-    /// How much of the piece has been taken.
+    /// How much of the piece is consumed.
     at: usize,
-    /// The line that has no end yet.
+    /// The line without an end so far.
     open: Vec<u8>,
     total: usize,
 }
 
 impl Lines {
-    /// The next piece. Only where [`Lines::next`] has none left.
+    /// Adds the next piece. Only call it when [`Lines::next`] has none left.
     pub fn push(&mut self, piece: &[u8]) -> Result<(), Fault> {
         self.total += piece.len();
         if self.total > MODEL_STREAM.limit {
@@ -30,7 +30,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The next whole line, without its end; none where more must come first.
+    /// The next complete line, without its end; none if more data is needed.
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         let rest = &self.piece[self.at..];
         let end = rest.iter().position(|byte| *byte == b'\n');

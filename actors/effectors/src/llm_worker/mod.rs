@@ -1,9 +1,9 @@
 //! The model worker: carries a prompt to an OpenAI-compatible server and brings the reply back.
 //!
-//! Replies are read loosely, because local servers leave out fields that typed clients insist on. They are read no faster than
-//! they are taken in, because a client that queues what comes lets the server decide how much memory it takes. A fault that
-//! may pass is tried again with growing, jittered pauses, within the time of the call. The stop latch is read right before
-//! each request, and a stop while it runs abandons it.
+//! Replies are parsed leniently, because local servers omit fields that typed clients require. They are read only as
+//! fast as they are consumed; otherwise the server would decide how much memory is used. A temporary fault is retried
+//! with growing, jittered delays, within the time of the call. The stop latch is read right before each request, and
+//! a stop abandons a running request.
 
 mod events;
 mod keys;
@@ -40,34 +40,34 @@ pub use queue::CallQueue;
 pub use reply_format::ReplyFormat;
 pub use tape::{Tape, TapedReply};
 
-/// Where the model is.
+/// The model's server.
 #[derive(Clone)]
 pub struct ModelServer {
     /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
     pub base_url: String,
-    /// Who is asked, and what for.
+    /// The models to ask, and for which purpose.
     pub roles: Box<Roles>,
     /// Sent as a bearer token; never logged.
     pub api_key: String,
-    /// Whose certificates are believed when the address is `https`.
+    /// The certificates trusted for an `https` address.
     pub roots: Roots,
     /// How this server can be asked for JSON.
     pub format: Arc<ReplyFormat>,
-    /// Whether replies come in pieces while the model writes.
+    /// Whether replies are streamed while the model writes.
     pub stream: bool,
-    /// A whole call: connecting, retries and pauses included.
+    /// Time limit of a whole call, including connecting, retries and delays.
     pub timeout: Duration,
     pub calls: Arc<CallQueue>,
 }
 
-/// A model, and what its tokens cost.
+/// A model, and the price of its tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Role {
     pub model: String,
     pub price: Price,
 }
 
-/// Which model is asked for each purpose: a small one may review, a large one deliberate.
+/// The model for each purpose: a small one may review, a large one deliberate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roles {
     pub review: Role,
@@ -85,11 +85,11 @@ impl Roles {
     }
 }
 
-/// Who answers.
+/// The source of replies.
 #[derive(Clone)]
 pub enum ModelSource {
     Server(ModelServer),
-    /// Replies that were given before.
+    /// Recorded replies.
     Tape(Arc<Tape>),
 }
 
@@ -104,16 +104,16 @@ impl fmt::Display for ModelSource {
 
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// The most calls at once that can be allowed.
+/// The maximum that can be allowed as concurrent calls.
 pub const CALLS_MAX: usize = 1024;
 
-/// How often a stop is looked for while a call runs.
+/// How often it checks for a stop while a call runs.
 const STOP_CHECK: Duration = Duration::from_millis(20);
 
-/// The pause before the first retry; each further one is twice as long, give or take a half.
+/// The delay before the first retry; it doubles with each further one, with jitter of up to a half.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Talks to the model, if there is one.
+/// Asks the model, if there is one.
 pub struct LlmWorker {
     source: Result<Source, String>,
 }
@@ -148,7 +148,7 @@ impl LlmWorker {
     }
 }
 
-/// A server with the client that reaches it.
+/// A server with the client for it.
 struct Line {
     server: ModelServer,
     client: reqwest::Client,
@@ -231,7 +231,7 @@ impl Line {
                     fault
                 });
             }
-            tracing::warn!(server = self.server.base_url, %fault, ?pause, "a model call is tried again");
+            tracing::warn!(server = self.server.base_url, %fault, ?pause, "a model call is retried");
             tokio::time::sleep(pause).await;
             retry += 1;
         }
@@ -294,7 +294,8 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// Half as long to half again, so that those who failed together don't come back together. By the call, not by chance.
+/// A factor from one half to one and a half, so that calls that failed together aren't retried together. It depends
+/// on the call, not on chance.
 fn jittered(pause: Duration, call: &ModelCall) -> Duration {
     let spread = crc32fast::hash(call.call.to_string().as_bytes()) % 1000;
     pause / 2 + pause * spread / 1000
@@ -310,7 +311,7 @@ impl LlmWorker {
 impl Effector for LlmWorker {
     const NAME: RegionName = rooms::LLM_WORKER;
     const STAGE: Stage = Stage::Deliberation;
-    /// What may wait for its turn; [`ModelServer::calls`] bounds the calls.
+    /// How many calls may wait; [`ModelServer::calls`] limits the running ones.
     const CONCURRENT: usize = CALLS_MAX;
 
     fn card() -> EffectorCard<Self> {

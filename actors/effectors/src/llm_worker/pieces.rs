@@ -1,4 +1,4 @@
-//! A reply out of its pieces.
+//! Assembles a reply from its pieces.
 
 use maxim_bus::bounds::MODEL_TEXT;
 use reqwest::StatusCode;
@@ -6,30 +6,30 @@ use serde_json::Value as Json;
 
 use crate::server_fault::{Fault, clip};
 
-/// What has come of a reply.
+/// The received part of a reply.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     text: Option<String>,
-    /// Why the model ended it; nothing before the end.
+    /// Why the model ended it; none before the end.
     finish: Option<String>,
     prompt_tokens: u32,
     completion_tokens: u32,
-    /// The last piece, for an error that shows what came.
+    /// The last piece, for an error that shows it.
     last: Json,
 }
 
-/// A reply that came whole.
+/// A complete reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Whole {
     pub text: String,
-    /// Its tokens ended, not the model.
+    /// It ended because its tokens ran out, not because the model was finished.
     pub is_cut: bool,
     pub prompt_tokens: u32,
     pub completion_tokens: u32,
 }
 
 impl Pieces {
-    /// Takes the next piece: a part of a streamed reply, or a reply that came at once.
+    /// Adds the next piece: a part of a streamed reply, or a complete reply.
     pub fn take(&mut self, piece: Json) -> Result<(), Fault> {
         if let Some(error) = piece.get("error").filter(|error| !error.is_null()) {
             let code = error.get("code").and_then(Json::as_u64).and_then(|code| u16::try_from(code).ok());
@@ -45,7 +45,7 @@ impl Pieces {
             if let Some(reason) = choice.get("finish_reason").and_then(Json::as_str) {
                 self.finish = Some(reason.into());
             } else if choice.get("message").is_some() {
-                self.finish = Some("stop".into()); // some servers leave it out of a whole reply
+                self.finish = Some("stop".into()); // some servers omit it in a complete reply
             }
         }
         let tokens = |field: &str| {
@@ -61,7 +61,7 @@ impl Pieces {
         }
     }
 
-    /// The stream has ended. A cut one ends like any other: it is whole when the model said so.
+    /// The stream has ended. A broken one ends like any other: the reply is complete if the model said so.
     pub fn finish(self) -> Result<Whole, Fault> {
         let Self { text, finish, prompt_tokens, completion_tokens, last } = self;
         match (text, finish) {

@@ -1,4 +1,4 @@
-//! Who may call next: of those who wait the most urgent, and of equals who came first.
+//! Which call is next: the most urgent waiting one; among equals the first that came.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use maxim_bus::signals::thought::Purpose;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// The places for calls at once, for all incarnations of the worker together.
+/// The places for concurrent calls, shared by all incarnations of the worker.
 #[derive(Debug)]
 pub struct CallQueue {
     places: usize,
@@ -16,31 +16,31 @@ pub struct CallQueue {
 
 #[derive(Debug)]
 struct State {
-    /// Places that nobody has.
+    /// Free places.
     free: usize,
-    /// One more, which only reviews may take: they never wait for a long thought.
+    /// One extra place only for reviews: they never wait for a long thought.
     review_free: bool,
-    /// By urgency, then by when they came.
+    /// By urgency, then by arrival.
     waiting: BTreeMap<(Purpose, u64), oneshot::Sender<Place>>,
     came: u64,
 }
 
-/// The right to call; given on when it is dropped.
+/// The right to make a call; passed on when it is dropped.
 #[derive(Debug)]
 pub struct Place {
     queue: Arc<CallQueue>,
-    /// The one for reviews.
+    /// The extra place for reviews.
     is_for_reviews: bool,
 }
 
 impl CallQueue {
-    /// So many calls at once, and a review beside them.
+    /// This many concurrent calls, plus one review.
     pub fn new(places: usize) -> Arc<Self> {
         let state = State { free: places, review_free: true, waiting: BTreeMap::new(), came: 0 };
         Arc::new(Self { places, state: Mutex::new(state) })
     }
 
-    /// Calls at once.
+    /// Number of concurrent calls.
     pub fn places(&self) -> usize {
         self.places
     }
@@ -51,7 +51,7 @@ impl CallQueue {
         self.state.lock().waiting.len()
     }
 
-    /// Waits for a place. Whoever stops waiting loses nothing but its turn.
+    /// Waits for a place. A caller that stops waiting only loses its turn.
     pub async fn enter(self: &Arc<Self>, purpose: Purpose) -> Option<Place> {
         let given = {
             let mut state = self.state.lock();
@@ -68,7 +68,7 @@ impl CallQueue {
         given.await.ok()
     }
 
-    /// Gives a place to whoever waits, or keeps it free.
+    /// Gives a place to a waiting call, or keeps it free.
     fn release(self: &Arc<Self>, is_for_reviews: bool) {
         let next = {
             let mut state = self.state.lock();
@@ -80,7 +80,7 @@ impl CallQueue {
             }
             next
         };
-        // Outside of the lock: where nobody waits any more the place comes back, and is released again.
+        // Outside the lock: if the waiter is gone, the place comes back and is released again.
         if let Some(tell) = next {
             drop(tell.send(Place { queue: Arc::clone(self), is_for_reviews }));
         }
@@ -88,7 +88,7 @@ impl CallQueue {
 }
 
 impl State {
-    /// A free place, if there is one: whether it is that for reviews.
+    /// Takes a free place, if there is one; returns whether it is the one for reviews.
     fn take(&mut self, purpose: Purpose) -> Option<bool> {
         if purpose == Purpose::Review && self.review_free {
             self.review_free = false;

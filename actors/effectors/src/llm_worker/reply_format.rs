@@ -1,7 +1,7 @@
-//! Which structured output a model server has: a JSON schema, JSON at all, or instructions alone.
+//! The structured output that a model server supports: a JSON schema, JSON without a schema, or instructions only.
 //!
-//! Servers differ, and few say so beforehand. The strictest is tried first; what a server refuses isn't tried again until
-//! the next start. However the reply is asked for, it is read as if it had been asked for in words only.
+//! Servers differ, and few say so in advance. The strictest format is tried first; a refused format isn't tried again
+//! until the next start. Whatever the format, the reply is parsed as if it had been requested in words only.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -9,7 +9,7 @@ use maxim_bus::signals::thought::CallableTool;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-/// Ways to ask for a reply, from the strictest on.
+/// Number of formats, the strictest first.
 const FORMATS: u8 = 3;
 
 /// What one server is known to refuse.
@@ -17,22 +17,22 @@ const FORMATS: u8 = 3;
 pub struct ReplyFormat(AtomicU8);
 
 impl ReplyFormat {
-    /// The strictest that isn't known to be refused.
+    /// The strictest format that isn't known to be refused.
     pub fn best(&self) -> u8 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The server answered to this one after it had refused what is stricter.
+    /// The server answered to this format after it had refused stricter ones.
     pub fn settle(&self, format: u8) {
         self.0.fetch_max(format, Ordering::Relaxed);
     }
 
-    /// What to try when `format` was refused; nothing after instructions alone.
+    /// The next format after `format` was refused; none after instructions only.
     pub fn weaker(format: u8) -> Option<u8> {
         (format + 1 < FORMATS).then_some(format + 1)
     }
 
-    /// The wish for a reply of this form, a JSON schema.
+    /// The request field for a reply with this JSON schema.
     pub fn of(format: u8, form: &Json) -> Option<Box<RawValue>> {
         let wish = match format {
             0 => json!({ "type": "json_schema", "json_schema": { "name": "answer", "schema": form } }).to_string(),
@@ -42,7 +42,7 @@ impl ReplyFormat {
         RawValue::from_string(wish).ok()
     }
 
-    /// The wish as a request has it. `tools` are the names that an action may have.
+    /// The request field for a thought or an action. `tools` are the names that an action may have.
     pub fn wish(format: u8, tools: &[CallableTool]) -> Option<Box<RawValue>> {
         let wish = match format {
             0 => schema(tools),
@@ -53,12 +53,12 @@ impl ReplyFormat {
     }
 }
 
-/// The most characters of reasoning: small models ramble.
+/// Maximum characters of reasoning, because small models ramble.
 const REASONING: usize = 800;
 
-/// A thought or an action, as text: a server that is held to a schema writes in its order, and reasons come before acts. What
-/// it would do is named even while it thinks on: memory is asked about that too. Not strict: what tools take is checked against
-/// their own schemas, of which a server is given the plain part.
+/// The schema of a thought or an action, as text. A server writes in the schema's order, and reasons must come before
+/// acts. The intended action is named even while thinking continues, because memory is asked about it too. It isn't
+/// strict: parameters are checked against the tools' own schemas, and a server only gets their simple part.
 fn schema(tools: &[CallableTool]) -> String {
     let action = |name: String, params: &Json| {
         format!(
@@ -86,7 +86,7 @@ fn schema(tools: &[CallableTool]) -> String {
     format!(r#"{{"type":"json_schema","json_schema":{{"name":"thought","strict":false,"schema":{schema}}}}}"#)
 }
 
-/// The part of a schema that servers which write by it understand.
+/// The part of a schema that servers with guided output understand.
 fn plain(schema: &Json) -> Json {
     let Some(fields) = schema.as_object() else { return json!({ "type": "object" }) };
     let kept = fields.iter().filter_map(|(key, value)| match key.as_str() {

@@ -1,22 +1,23 @@
-//! Replies that were given before, in the place of a model.
+//! Recorded replies, in place of a model.
 //!
-//! A call finds its reply by what it asks: equal requests get their replies in the order in which they were given, so the
-//! same past with the same tape is the same life. Times of day don't count: a prompt says what time it is. Where no request
-//! is equal, the first is meant that differs in numbers and ids alone: a prompt also says how long something took.
+//! A call finds its reply by its request. Equal requests get their replies in the recorded order, so the same past
+//! with the same tape gives the same life. Times of day are ignored, because a prompt contains the present time. If
+//! no request is equal, the first one that differs only in numbers and ids is used, because a prompt also says how
+//! long something took.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use maxim_bus::signals::thought::{ModelCall, ModelReply};
 use parking_lot::Mutex;
 
-/// A request as it is compared: both parts, without times of day.
+/// A request for comparison: both parts, without times of day.
 type Request = (String, String);
 
 /// A reply that waits for its request.
 #[derive(Debug)]
 struct Waiting {
     request: Request,
-    /// The same without numbers and ids.
+    /// The request without numbers and ids.
     countless: Request,
     reply: ModelReply,
 }
@@ -28,13 +29,13 @@ pub type TapedReply = (ModelCall, ModelReply);
 #[derive(Debug)]
 pub struct Tape {
     name: String,
-    /// In the order in which they were given.
+    /// In the recorded order.
     replies: Mutex<Vec<Waiting>>,
     misses: AtomicUsize,
 }
 
 impl Tape {
-    /// `name` is what errors call it.
+    /// `name` is used in errors.
     pub fn new(name: impl Into<String>, calls: impl IntoIterator<Item = TapedReply>) -> Self {
         let waiting =
             |(call, reply): TapedReply| Waiting { request: request(&call), countless: countless(&call), reply };
@@ -47,12 +48,12 @@ impl Tape {
         ModelReply::failed(call, format!("the tape {} has no reply to this prompt (any more)", self.name))
     }
 
-    /// Requests that it had no reply to.
+    /// Number of requests without a recorded reply.
     pub fn misses(&self) -> usize {
         self.misses.load(Ordering::Relaxed)
     }
 
-    /// What errors call it.
+    /// Its name in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -76,7 +77,7 @@ fn request(call: &ModelCall) -> Request {
     (timeless(&call.system), timeless(&call.user))
 }
 
-/// Both parts without the words that hold a digit.
+/// Both parts without words that contain a digit.
 fn countless(call: &ModelCall) -> Request {
     let is_between = |c: char| c.is_whitespace() || "\"'\\,;()[]{}“”".contains(c);
     let kept = |text: &str| {
@@ -86,7 +87,7 @@ fn countless(call: &ModelCall) -> Request {
     (kept(&call.system), kept(&call.user))
 }
 
-/// Without what reads like `09:00` or `09:00:00.123`.
+/// Without times like `09:00` or `09:00:00.123`.
 fn timeless(text: &str) -> String {
     let is_time = |word: &str| {
         let mut parts = word.split(':');

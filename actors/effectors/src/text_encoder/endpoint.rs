@@ -13,9 +13,9 @@ use crate::http_client;
 use crate::server_fault::{Fault, accepted, clip, told, unsent, whole};
 
 const CONNECT: Duration = Duration::from_secs(5);
-/// The pause before the first retry; each further one is twice as long.
+/// The delay before the first retry; it doubles with each further one.
 const PAUSE: Duration = Duration::from_millis(300);
-/// Numbers of a vector at most: far above what any encoder makes.
+/// Maximum dimensions of a vector: far above any real encoder.
 const DIMS_MAX: usize = 16_384;
 
 pub struct Endpoint {
@@ -49,7 +49,7 @@ struct Item {
     embedding: Vec<f64>,
 }
 
-/// A text's vector; nothing where the server refuses this very text.
+/// A text's vector; none if the server refuses this text.
 type Vector = Option<Vec<f32>>;
 
 /// Vectors, and the tokens that they cost.
@@ -67,8 +67,8 @@ impl Endpoint {
         self.server.timeout
     }
 
-    /// The vectors of a call's texts. Those of another length than memory's are an error: silently mixed they would mean
-    /// nothing.
+    /// The vectors of a call's texts. A length different from memory's is an error, because mixed vectors would be
+    /// meaningless.
     pub async fn encode(&self, call: &EncodeTexts, latch: &StopLatch) -> Result<Encoded, String> {
         let timeout = self.server.timeout;
         let vectors = match tokio::time::timeout(timeout, self.persist(&call.texts, latch)).await {
@@ -104,7 +104,7 @@ impl Endpoint {
                 Ok((vectors, tokens)) => return Ok((vectors.into_iter().map(Some).collect(), tokens)),
                 Err(fault) => fault,
             };
-            // One bad text must not keep the others from being encoded.
+            // One bad text must not prevent encoding the others.
             if fault.refuses_form() || fault.overflow().is_some() {
                 return self.one_by_one(texts, fault, latch).await;
             }
@@ -112,7 +112,7 @@ impl Endpoint {
             if retry >= fault.retries() || watch.elapsed() + pause >= self.server.timeout {
                 return Err(fault);
             }
-            tracing::warn!(server = self.server.base_url, %fault, ?pause, "an embeddings call is tried again");
+            tracing::warn!(server = self.server.base_url, %fault, ?pause, "an embeddings call is retried");
             tokio::time::sleep(pause).await;
             retry += 1;
         }
@@ -133,7 +133,7 @@ impl Endpoint {
                 Err(fault) => return Err(fault),
             });
         }
-        // It refuses whatever it is asked: that is no matter of a text.
+        // If it refuses every text, the texts aren't the cause.
         if vectors.iter().all(Option::is_none) { Err(of_all) } else { Ok((vectors, tokens)) }
     }
 
@@ -155,13 +155,13 @@ impl Endpoint {
     }
 }
 
-/// One vector a text, in the order of the texts, all of one length and of finite numbers.
+/// One vector per text, in order, all with the same length and finite numbers.
 fn read(body: &[u8], texts: usize) -> Result<Paid<Vec<f32>>, Fault> {
     let answer: Answer =
         serde_json::from_slice(body).map_err(|_| Fault::Garbage(clip(&String::from_utf8_lossy(body))))?;
     let tokens = answer.usage.map_or(0, |usage| usage.prompt_tokens);
     let mut items = answer.data;
-    // Servers that give no numbers give them in order.
+    // Servers that give no indices return vectors in order.
     items.sort_by_key(|item| item.index.unwrap_or(0));
     let first = items.first().map_or(0, |item| item.embedding.len());
     let garbage = |what: String| Err(Fault::Garbage(what));

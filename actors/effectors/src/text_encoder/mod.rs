@@ -1,7 +1,8 @@
-//! The text encoder: carries texts to an encoder outside of the program, and their vectors back.
+//! The text encoder: sends texts to an external encoder and returns their vectors.
 //!
-//! Either a server with the OpenAI-compatible embeddings interface, or a static model out of a local folder. It remembers
-//! nothing of memory's: whoever asks says which encoder's vectors it has, and a server that suddenly makes others is refused.
+//! The encoder is either a server with the OpenAI-compatible embeddings interface, or a static model in a local
+//! folder. This room doesn't know memory's contents: the caller says which encoder's vectors it has, and a server
+//! that suddenly makes others is refused.
 
 mod endpoint;
 mod keys;
@@ -26,7 +27,7 @@ use maxim_region::{Effector, EffectorCard, Operation, Performs, Placement, Room}
 pub use keys::EncoderKeys;
 pub use static_model::{BadFolder, StaticModel};
 
-/// Where vectors come from.
+/// The source of vectors.
 #[derive(Clone)]
 pub enum EncoderSource {
     Server(EmbeddingServer),
@@ -44,14 +45,14 @@ pub struct EmbeddingServer {
     pub api_key: String,
     /// What a million tokens cost.
     pub price: f64,
-    /// Whose certificates are believed when the address is `https`.
+    /// The certificates trusted for an `https` address.
     pub roots: Roots,
-    /// A whole call: connecting, retries and pauses included.
+    /// Time limit of a whole call, including connecting, retries and delays.
     pub timeout: Duration,
 }
 
 impl EncoderSource {
-    /// What memory knows it by before its first answer. Another model, place or folder is another encoder.
+    /// Its name for memory before its first answer. Another model, address or folder is another encoder.
     pub fn name(&self) -> String {
         match self {
             Self::Server(server) => format!("{}@{:08x}", server.model, crc32fast::hash(server.base_url.as_bytes())),
@@ -63,23 +64,23 @@ impl EncoderSource {
     }
 }
 
-/// The vectors of texts, with the id of what made them.
+/// The vectors of texts, with the encoder's id.
 struct Encoded {
     encoder: String,
-    /// As the server told, and what they cost.
+    /// Tokens as the server reported; then their cost.
     tokens: u64,
     money: f64,
     vectors: Vec<Option<Vec<f32>>>,
 }
 
-/// Makes vectors by what the configuration names.
+/// Makes vectors with the configured encoder.
 pub struct TextEncoder {
     reach: Result<Reach, String>,
 }
 
 enum Reach {
     Server(Box<Endpoint>),
-    /// Read at the first use, and again after it couldn't be.
+    /// Read on first use; a failed read is retried.
     Folder(PathBuf, Mutex<Option<Arc<StaticModel>>>),
 }
 
@@ -118,7 +119,7 @@ impl TextEncoder {
     }
 }
 
-/// Packed as memory keeps it. Unit length is made here, so that what a server scales otherwise is the same.
+/// Packed as memory stores it. It is scaled to unit length here, because servers scale differently.
 fn packed(numbers: Vec<f32>) -> TextVector {
     let unit = Embedding::new(EncoderId::new(""), numbers);
     let PackedVector { scale, steps } = PackedVector::of(&unit);
@@ -136,7 +137,7 @@ impl TextEncoder {
 impl Effector for TextEncoder {
     const NAME: RegionName = rooms::TEXT_ENCODER;
     const STAGE: Stage = Stage::Memory;
-    /// A question doesn't wait for a batch.
+    /// So that a question doesn't wait for a batch.
     const CONCURRENT: usize = 4;
 
     fn card() -> EffectorCard<Self> {

@@ -1,10 +1,10 @@
-//! The file format of safetensors: the length of a head, the head in JSON, and the numbers behind it.
+//! The safetensors file format: the length of a head, the head in JSON, and the numbers after it.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// A head longer than this is none.
+/// Maximum length of a valid head, in bytes.
 const HEAD_MAX: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
@@ -14,7 +14,7 @@ struct Tensor {
     data_offsets: [usize; 2],
 }
 
-/// Tensors by name, over the bytes of a file.
+/// Tensors by name, borrowed from the bytes of a file.
 #[derive(Debug)]
 pub struct Tensors<'a> {
     tensors: BTreeMap<String, Tensor>,
@@ -22,7 +22,7 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// Nothing if the bytes are of another kind.
+    /// None if the bytes are not of this format.
     pub fn read(bytes: &'a [u8]) -> Option<Self> {
         let (length, rest) = bytes.split_first_chunk::<8>()?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok().filter(|length| *length <= HEAD_MAX)?;
@@ -41,7 +41,7 @@ impl<'a> Tensors<'a> {
         self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
     }
 
-    /// All numbers of a tensor; nothing if it isn't there, is of a kind that isn't read, or doesn't fit its shape.
+    /// All numbers of a tensor; none if it doesn't exist, has an unsupported type, or doesn't match its shape.
     pub fn numbers(&self, name: &str) -> Option<Vec<f64>> {
         let tensor = self.tensors.get(name)?;
         let bytes = self.data.get(tensor.data_offsets[0]..tensor.data_offsets[1])?;

@@ -1,5 +1,5 @@
-//! A static model out of a folder, in the layout of Model2Vec: a vector for each piece of a word, and a text's vector is the
-//! mean of its pieces' (`config.json`, `tokenizer.json`, `model.safetensors`).
+//! A static model from a folder in the layout of Model2Vec (`config.json`, `tokenizer.json`, `model.safetensors`). It
+//! has a vector for each piece of a word; a text's vector is the mean of its pieces' vectors.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,14 +12,14 @@ use sha2::{Digest, Sha256};
 use super::safetensors::Tensors;
 use maxim_language::word_pieces::{Normalising, PLAIN, WordPieces};
 
-/// Pieces of a text that are looked at, unless the folder says otherwise.
+/// Default number of pieces of a text that are used.
 const PIECES_MAX: usize = 512;
-/// What can be read, for errors.
+/// The supported models, for errors.
 const SUPPORTED: &str = "supported is a static model in the layout of Model2Vec with a WordPiece tokenizer, e.g. \
                          minishlab/potion-base-8M; serve any other model by an OpenAI-compatible server and name that in \
                          encoder.base_url";
 
-/// A folder that can't be used.
+/// An unusable folder.
 #[derive(Debug, thiserror::Error)]
 pub enum BadFolder {
     #[error("{file} can't be read: {error}; {SUPPORTED}")]
@@ -28,7 +28,7 @@ pub enum BadFolder {
     Kind { file: PathBuf, why: String },
 }
 
-/// Vectors of pieces, and how texts are cut.
+/// Vectors of pieces, and the tokenizer.
 pub struct StaticModel {
     id: String,
     dims: usize,
@@ -36,7 +36,7 @@ pub struct StaticModel {
     /// Row and weight of each piece.
     pieces: Vec<(usize, f32)>,
     vocabulary: HashMap<String, usize>,
-    /// Bytes of the longest piece.
+    /// Length of the longest piece, in bytes.
     longest: usize,
     normalising: Normalising,
     unknown: Option<usize>,
@@ -65,7 +65,7 @@ struct Tokenizer {
 
 impl StaticModel {
     /// # Errors
-    /// A file is missing or is of another kind of model; the error says what is supported.
+    /// A file is missing or contains another kind of model; the error says what is supported.
     pub fn open(folder: &Path) -> Result<Self, BadFolder> {
         let read = |name: &str| {
             let file = folder.join(name);
@@ -131,12 +131,12 @@ impl StaticModel {
         })
     }
 
-    /// Name of the folder, numbers of a vector, and a hash of what is in it.
+    /// Name of the folder, dimensions of a vector, and a hash of the contents.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The weighted mean of the pieces' rows; all zero for a text of which nothing is known.
+    /// The weighted mean of the pieces' rows; all zero for a text without known pieces.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0f32; self.dims];
         let pieces = self.pieces(text, self.normalising).into_iter().filter(|piece| Some(*piece) != self.unknown);
@@ -160,7 +160,7 @@ fn vocabulary(tokenizer: &Tokenizer) -> Result<HashMap<String, usize>, (&'static
     pieces.collect::<Option<_>>().ok_or_else(|| (FILE, "has a piece without a number".into()))
 }
 
-/// As BERT's normaliser says; accents go with the capitals unless it says otherwise.
+/// As BERT's normaliser is configured; lower case also removes accents unless it says otherwise.
 fn normalising(normalizer: Option<&Json>) -> Normalising {
     let Some(normalizer) = normalizer.filter(|normalizer| normalizer["type"] == "BertNormalizer") else { return PLAIN };
     let lowercase = normalizer["lowercase"].as_bool().unwrap_or(true);

@@ -1,11 +1,11 @@
-//! What a server answered, as a tool's outcome: outside text, bounded.
+//! A server's answer as a tool's outcome: outside text, bounded.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value as Json, json};
 
 use maxim_tools::{ErrorKind, ToolFailure, ToolOutcome};
 
-/// The end of a failure's text that is told, in bytes.
+/// Bytes of a failure's text that are shown, from its end.
 const TOLD: usize = 2_000;
 
 /// `{"from": the server, "text", "structured"?, "cut"?}`, at most about `cap` bytes.
@@ -30,7 +30,7 @@ pub(super) fn outcome(server: &str, tool: &str, result: &CallToolResult, cap: us
         }
         None => cap,
     };
-    // Servers give the structured result as text too, for those who read only text.
+    // Servers also give the structured result as text, for clients that read only text.
     let is_same = structured.is_some_and(|(value, size)| {
         size <= cap && serde_json::from_str::<Json>(&text).is_ok_and(|text| text == *value)
     });
@@ -64,7 +64,7 @@ fn said(block: &ContentBlock) -> String {
     }
 }
 
-/// Bytes behind base64.
+/// Number of bytes encoded as base64.
 fn bytes(data: &str) -> usize {
     data.trim_end_matches('=').len() * 3 / 4
 }

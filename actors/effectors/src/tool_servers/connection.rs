@@ -1,4 +1,4 @@
-//! The connection to one server: made in the background, kept, and made again when it was lost.
+//! The connection to one server: made in the background, kept, and made again after a loss.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,26 +28,26 @@ use crate::http_client;
 use maxim_tools::contained::{ChildSpec, Network, Running, SandboxPolicy, serve};
 use maxim_tools::{ErrorKind, ToolFailure};
 
-/// How long connecting and listing may take: a program may have to be fetched first.
+/// Time limit for connecting and listing: a program may have to be downloaded first.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a server has for a sign of life.
+/// How long a server may take to give a sign of life.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
-/// An idle server is asked for a sign of life after so long.
+/// An idle server is checked for a sign of life after this.
 const LOOK: Duration = Duration::from_secs(30);
-/// The pause before the next attempt, doubled with each failure.
+/// The delay before the next attempt, doubled with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// A connection that held so long begins the pauses anew.
+/// After a connection held this long, the delays start again at the first.
 const HELD: Duration = Duration::from_secs(60);
-/// How often a raised latch is looked at.
+/// How often it checks whether a raised latch was cleared.
 const LATCH_LOOK: Duration = Duration::from_millis(100);
-/// The biggest message of a server, in bytes. A bigger one is dropped, and the call that waits for it runs into its deadline.
+/// Maximum size of a server's message, in bytes. A larger one is dropped, and the call that waits for it times out.
 const MESSAGE: usize = MCP_MESSAGE.limit;
-/// Bytes kept of what a program says on standard error.
+/// Bytes kept of a program's standard error.
 const STDERR: usize = 2_000;
-/// How long a program has to say how it ended.
+/// How long a program may take to exit and say why.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// No program is ended for having run so long; the kernel wants a number.
+/// No program is ended for its running time; the kernel only needs a number.
 const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Keeps one server connected until the end.
@@ -67,7 +67,7 @@ pub(super) async fn keep(server: Arc<Server>, world: World) {
             }
             server.stand(State::Connecting, None);
             let begun = tokio::time::Instant::now();
-            // On a task of its own: what a server makes this code do must not end the keeping.
+            // In a task of its own: a panic caused by the server must not end this loop.
             let attempt = tokio::spawn(hold(Arc::clone(&server), world.clone()));
             let why = match attempt.await {
                 Ok(why) => why,
@@ -89,7 +89,7 @@ pub(super) async fn keep(server: Arc<Server>, world: World) {
     server.stand(State::Off, None);
 }
 
-/// Connects and stays connected; gives the reason why it no longer is.
+/// Connects and stays connected; returns why the connection ended.
 async fn hold(server: Arc<Server>, world: World) -> String {
     let opened = match open(&server, &world.latch, &world.sandbox).await {
         Ok(opened) => opened,
@@ -101,7 +101,7 @@ async fn hold(server: Arc<Server>, world: World) -> String {
     let mut gone = Box::pin(service.waiting());
     let why = loop {
         tokio::select! {
-            // First, since a reading that is refused ends the connection too.
+            // Checked first, because a refused read ends the connection too.
             biased;
             why = flood.over() => break why,
             _ = &mut gone => break "it closed the connection".to_owned(),
@@ -115,14 +115,15 @@ async fn hold(server: Arc<Server>, world: World) -> String {
                     break why;
                 }
             }
-            // An address that is gone is noticed in no other way. One that is busy with a call may answer nothing else.
+            // This is the only way to notice that an address is gone. A server busy with a call may answer nothing
+            // else.
             () = tokio::time::sleep(LOOK) => if !server.is_busy() && let Some(why) = lost(&peer).await {
                 break why;
             },
         }
     };
     drop(gone);
-    // A refused reading closes the connection too. The flood is the reason then, whichever of the two is noticed first.
+    // A refused read also closes the connection. Then the flood is the reason, whichever is noticed first.
     let why = flood.reason().unwrap_or(why);
     match program {
         Some(program) => last_words(program, why).await,
@@ -130,7 +131,7 @@ async fn hold(server: Arc<Server>, world: World) -> String {
     }
 }
 
-/// Why it gives no sign of life; nothing when it does. Every server answers a ping at once, if only that it knows none.
+/// Why it gives no sign of life; none if it does. Every server answers a ping at once, even if only with an error.
 async fn lost(peer: &Peer<RoleClient>) -> Option<String> {
     let ping = ClientRequest::PingRequest(PingRequest::default());
     match tokio::time::timeout(SIGN_OF_LIFE, peer.send_request(ping)).await {
@@ -141,7 +142,7 @@ async fn lost(peer: &Peer<RoleClient>) -> Option<String> {
     }
 }
 
-/// How a program ended, where it did by itself; else it is ended here.
+/// How a program ended, if it ended by itself; otherwise it is ended here.
 async fn last_words(program: Running, why: String) -> String {
     let Running { ended, .. } = program;
     match tokio::time::timeout(LAST_WORDS, ended).await {
@@ -151,7 +152,7 @@ async fn last_words(program: Running, why: String) -> String {
     }
 }
 
-/// What it offers is what is called from now on, and what the next start goes by.
+/// Stores what the server offers: for calls from now on, and for the next start.
 fn take_in(server: &Server, world: &World, peer: &Peer<RoleClient>, list: &ToolList) {
     let Some(changes) = server.up(peer, list) else { return };
     if let Err(failure) = world.folder.save(list) {
@@ -160,7 +161,7 @@ fn take_in(server: &Server, world: &World, peer: &Peer<RoleClient>, list: &ToolL
     }
     let name = &server.plan.name;
     (world.tell)(match &server.remembered {
-        Some(_) if changes.is_empty() => format!("the tool server {name} offers again what it did at the start"),
+        Some(_) if changes.is_empty() => format!("the tool server {name} offers the same tools again as at the start"),
         None => format!("the tool server {name} is new and brings {} tools, from the next start on", list.tools.len()),
         Some(_) => format!("the tool server {name} has changed ({}), for the next start", told(&changes)),
     });
@@ -231,7 +232,7 @@ async fn open(server: &Server, latch: &StopLatch, sandbox: &SandboxPolicy) -> Re
         }
     };
     let listed = tokio::select! {
-        // First, since a reading that is refused ends the connection too.
+        // Checked first, because a refused read ends the connection too.
         biased;
         why = flood.over() => Err(why),
         listed = listing => listed,
@@ -260,7 +261,7 @@ fn start(
     policy.network = if plan.network { Network::On } else { Network::Off };
     policy.environment.extend(plan.environment.clone());
     let own = plan.writable.iter().chain(&plan.readable).find(|place| place.is_dir());
-    // A server keeps its settings between its runs, in a folder of its own.
+    // A server keeps its settings between runs in a folder of its own.
     if let Some(own) = own {
         policy.environment.entry("HOME".into()).or_insert_with(|| own.display().to_string());
     }
@@ -281,7 +282,7 @@ fn start(
 }
 
 fn address(plan: &HttpPlan) -> Result<StreamableHttpClientTransport<reqwest::Client>, ToolFailure> {
-    // A redirect would take the session and the token to whom nobody has named.
+    // A redirect would pass the session and the token to an address that no person has named.
     let http =
         http_client::builder(&plan.roots).redirect(redirect::Policy::none()).connect_timeout(SIGN_OF_LIFE).build();
     let http = http.map_err(|error| ToolFailure::new(ErrorKind::Unavailable, format!("no HTTP client: {error}")))?;
@@ -294,11 +295,12 @@ fn address(plan: &HttpPlan) -> Result<StreamableHttpClientTransport<reqwest::Cli
     Ok(StreamableHttpClientTransport::with_client(http, config))
 }
 
-/// All that it offers, page by page, within bounds.
+/// All tools that it offers, page by page, within bounds.
 async fn tools_of(server: &str, peer: &Peer<RoleClient>) -> Result<ToolList, String> {
     let mut offered: Vec<OfferedTool> = Vec::new();
     let mut cursor = None;
-    // A server that gives ever new pages is left at some point; what it named by then is told as left out.
+    // A server with endless pages is stopped at some point; the tools it named by then beyond the limit are reported
+    // as left out.
     while offered.len() <= 16 * TOOLS {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
         let page = peer.list_tools(Some(page)).await.map_err(|error| plain(&error.to_string(), TOLD))?;
@@ -317,7 +319,7 @@ async fn tools_of(server: &str, peer: &Peer<RoleClient>) -> Result<ToolList, Str
 #[derive(Clone)]
 struct Client {
     changed: Arc<Notify>,
-    /// Of a server whose bytes aren't read here: its messages are counted.
+    /// For a server whose bytes aren't read here: its messages are counted.
     flood: Option<Flood>,
 }
 
@@ -343,7 +345,7 @@ impl ClientHandler for Client {
         self.heard().await;
     }
 
-    // The protocol has given it up, and servers of before go on with it.
+    // The protocol has deprecated it, but older servers still use it.
     #[allow(deprecated)]
     async fn on_logging_message(
         &self,

@@ -1,8 +1,7 @@
-//! How much a server may say: one that floods is slowed first, and then left.
+//! How much a server may send: one that floods is slowed first, then disconnected.
 //!
-//! Lines and bytes are counted as they are read, whatever they are: notifications, log lines, rubbish; of a program's standard
-//! output and standard error together. For ten seconds' worth a server may be as loud as it likes, so that lists and large
-//! results come at once.
+//! Lines and bytes are counted as they are read, whatever they contain; a program's standard output and standard
+//! error count together. A server may send ten seconds' worth at once, so that lists and large results come quickly.
 
 use std::future::Future;
 use std::io;
@@ -19,14 +18,14 @@ use tokio::time::{Instant, Sleep};
 
 use maxim_tools::contained::Pace;
 
-/// So long a server may be loud.
+/// Seconds' worth that a server may send at once.
 const BURST: f64 = 10.0;
-/// A server that has been slowed for so long, in all of one minute, is left.
+/// A server that was slowed for this long in total within one minute is disconnected.
 const SLOWED: Duration = Duration::from_secs(10);
-/// Slowing is forgiven after so long without any.
+/// Earlier slowing is forgotten after this long without any.
 const FORGIVEN: Duration = Duration::from_secs(60);
 
-/// What a server has left to say, refilled as time passes.
+/// What a server may still send, refilled over time.
 #[derive(Debug)]
 struct Allowance {
     lines: f64,
@@ -48,7 +47,7 @@ impl Allowance {
         (self.lines, self.bytes, self.at) = (more(self.lines, MCP_LINES.limit), more(self.bytes, MCP_BYTES.limit), now);
     }
 
-    /// How long it must wait after having said so much.
+    /// How long it must wait after sending this much.
     fn said(&mut self, now: Instant, lines: usize, bytes: usize) -> Duration {
         self.refill(now);
         self.lines -= lines as f64;
@@ -71,13 +70,13 @@ impl Allowance {
     }
 }
 
-/// Watches one connection. Clones watch the same.
+/// Watches one connection. Clones watch the same one.
 #[derive(Clone)]
 pub(super) struct Flood(Arc<Watch>);
 
 struct Watch {
     allowance: Mutex<Allowance>,
-    /// Told when the server is to be left.
+    /// Notified when the server must be disconnected.
     over: Notify,
 }
 
@@ -86,7 +85,7 @@ impl Flood {
         Self(Arc::new(Watch { allowance: Mutex::new(Allowance::new(Instant::now())), over: Notify::new() }))
     }
 
-    /// A message that came by no pipe of ours.
+    /// Counts a message that didn't come through one of our pipes.
     pub async fn message(&self) {
         let pause = self.said(1, 0);
         tokio::time::sleep(pause).await;
@@ -105,7 +104,7 @@ impl Flood {
         self.0.allowance.lock().is_spent()
     }
 
-    /// Ends when the server is to be left, with the reason.
+    /// Ends when the server must be disconnected, with the reason.
     pub async fn over(&self) -> String {
         if !self.is_spent() {
             self.0.over.notified().await;
@@ -113,14 +112,14 @@ impl Flood {
         Self::why()
     }
 
-    /// Why the server is to be left, once it is.
+    /// Why the server must be disconnected, once it must.
     pub fn reason(&self) -> Option<String> {
         self.is_spent().then(Self::why)
     }
 
     fn why() -> String {
         format!(
-            "it floods: for more than {} s it says more than {} lines or {} bytes a second; it is left",
+            "it floods: for more than {} s it sent more than {} lines or {} bytes a second; it is disconnected",
             BURST, MCP_LINES.limit, MCP_BYTES.limit
         )
     }
@@ -129,7 +128,7 @@ impl Flood {
         Metered { inner, flood: self.clone(), pause: None }
     }
 
-    /// For what is read on a thread of its own.
+    /// For reading on a thread of its own.
     pub fn pace(&self) -> Pace {
         let flood = self.clone();
         Arc::new(move |piece| flood.piece(piece))
@@ -140,7 +139,7 @@ impl Flood {
     }
 }
 
-/// What a server says, read no faster than it may say it.
+/// A server's output, read only as fast as it may send.
 pub(super) struct Metered<R> {
     inner: R,
     flood: Flood,

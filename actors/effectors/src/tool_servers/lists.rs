@@ -1,4 +1,4 @@
-//! The lists that are remembered: one file a server.
+//! The remembered lists: one file per server.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::offered::ToolList;
 use maxim_tools::ToolFailure;
 
-/// Where they lie. Without a folder nothing is remembered.
+/// The folder of the lists. Without a folder nothing is remembered.
 #[derive(Clone, Debug, Default)]
 pub struct ListFolder(Option<PathBuf>);
 
@@ -17,8 +17,7 @@ impl ListFolder {
         Self(Some(folder.into()))
     }
 
-    /// The lists of these servers, where there are any. One that can't be read is as if it weren't there: it is asked for
-    /// again.
+    /// The lists of these servers, if they exist. An unreadable list counts as missing: the server is asked again.
     pub fn load<'a>(&self, servers: impl IntoIterator<Item = &'a str>) -> Vec<ToolList> {
         let read = |server: &str| {
             let path = self.path(server)?;
@@ -31,7 +30,7 @@ impl ListFolder {
         servers.into_iter().filter_map(read).collect()
     }
 
-    /// Replaces a list as a whole; durable when it returns.
+    /// Replaces a list completely; durable when it returns.
     pub(super) fn save(&self, list: &ToolList) -> Result<(), ToolFailure> {
         let (Some(folder), Some(path)) = (&self.0, self.path(&list.server)) else { return Ok(()) };
         let write = || {

@@ -1,11 +1,11 @@
 //! Servers of tools that speak the Model Context Protocol: programs and addresses that a person has named in the
 //! configuration.
 //!
-//! What tools an agent has is known when it starts and stays the same until it ends, because rooms decide by it and a
-//! replay must decide alike. So the list that a server gave last is remembered on disk, and the next start goes by it. The
-//! connection is made in the background: a server that is late, dead or different costs its own tools and nothing else.
-//! What a server says of itself and of its tools is outside text, and a tool about which it says something else than the
-//! agent knows isn't called.
+//! An agent's tools are fixed from its start to its end, because rooms decide by them and a replay must decide alike.
+//! So a server's last list is remembered on disk, and the next start uses it. The connection is made in the
+//! background: a server that is late, dead or different only costs its own tools. A server's statements about itself
+//! and its tools are outside text. If a server now describes a tool differently than the agent knows it, the tool
+//! isn't called.
 //!
 //! One thread keeps all connections of an agent. It awaits and decides nothing.
 
@@ -53,13 +53,13 @@ pub struct ToolServers {
     folder: ListFolder,
 }
 
-/// Keeps the connections while it is held.
+/// Keeps the connections until it is dropped.
 pub struct Connected {
     _end: watch::Sender<bool>,
 }
 
 impl ToolServers {
-    /// `lists` is what was remembered of them; see [`ListFolder::load`].
+    /// `lists` are their remembered lists; see [`ListFolder::load`].
     pub fn new(plans: Vec<ServerPlan>, lists: &[ToolList], folder: ListFolder) -> Self {
         let list = |name: &str| lists.iter().find(|list| list.server == name).cloned();
         let servers = plans.into_iter().map(|plan| Arc::new(Server::new(list(&plan.name), plan))).collect();
@@ -70,12 +70,12 @@ impl ToolServers {
         self.servers.is_empty()
     }
 
-    /// What is remembered of them.
+    /// Their remembered lists.
     pub fn lists(&self) -> Vec<ToolList> {
         self.servers.iter().filter_map(|server| server.remembered.clone()).collect()
     }
 
-    /// Registers the tools that are remembered. What can't be registered is told.
+    /// Registers the remembered tools. Returns those that can't be registered.
     pub fn register(&self, registry: &mut ToolRegistry) -> Vec<LeftOut> {
         let mut all = Vec::new();
         for server in &self.servers {
@@ -86,7 +86,8 @@ impl ToolServers {
         all
     }
 
-    /// Connects to all, in the background, until what is given back is dropped. `tell` hears what a person should know.
+    /// Connects to all servers in the background, until the returned value is dropped. `tell` receives notices for a
+    /// person.
     ///
     /// # Errors
     /// No thread can be started.
@@ -120,7 +121,7 @@ impl ToolServers {
         let mut ended = ended;
         std::thread::Builder::new().name("tool-servers".into()).spawn(move || {
             runtime.block_on(async {
-                // An error is the end as well: whoever held it is gone.
+                // An error also means the end: its holder is gone.
                 while ended.changed().await.is_ok() {}
             });
             runtime.shutdown_timeout(CLOSING);
@@ -128,19 +129,20 @@ impl ToolServers {
         Ok(Connected { _end: end })
     }
 
-    /// Why a tool can't be called at present; nothing when it can, or is no server's.
+    /// Why a tool can't be called now; none when it can, or isn't a server's tool.
     pub fn unavailable(&self, tool: &ToolSpec) -> Option<String> {
         let offer = tool.offered_by.as_ref()?;
         let server = self.servers.iter().find(|server| server.plan.name == offer.server)?;
         server.unavailable(&offer.digest)
     }
 
-    /// How each is: one object a server.
+    /// The state of each: one object per server.
     pub fn report(&self) -> Vec<Json> {
         self.servers.iter().map(|server| server.report()).collect()
     }
 
-    /// Connects to each server once, asks what it offers, and remembers that for the next start. Without a name all.
+    /// Connects to each server once, asks what it offers, and remembers that for the next start. Without a name, all
+    /// servers.
     pub fn refresh(
         &self,
         only: Option<&str>,

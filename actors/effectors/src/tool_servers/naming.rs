@@ -1,12 +1,13 @@
-//! Names of a server's tools in the agent: safe for every model's grammar of function names, and no other tool's.
+//! Names of a server's tools in the agent: valid as function names for every model, and different from all other
+//! tools' names.
 
 use sha2::{Digest, Sha256};
 
-/// Longest name that model servers take for a function, in characters.
+/// Maximum length of a function name that model servers accept, in characters.
 const LONGEST: usize = 64;
 
-/// `SERVER_TOOL` in lower-case letters, digits and single `_`. One that would be too long is cut and ends in a digest of
-/// the whole.
+/// `SERVER_TOOL` in lower-case letters, digits and single `_`. A longer name is cut and ends in a digest of the
+/// whole.
 pub(super) fn name_of(server: &str, tool: &str) -> String {
     let mut name = server.to_owned();
     let mut before = ' ';
@@ -25,13 +26,13 @@ pub(super) fn name_of(server: &str, tool: &str) -> String {
     if name.len() <= LONGEST && name != server {
         return name;
     }
-    // Nothing of it could be written, or too much.
+    // The name has no usable characters, or too many.
     let digest: String = Sha256::digest(tool.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let room = LONGEST - digest.len() - 1;
     format!("{}_{digest}", name[..name.len().min(room)].trim_end_matches('_'))
 }
 
-/// How the name is said: its words.
+/// The name in spoken form: its words.
 pub(super) fn spoken(name: &str) -> String {
     name.replace('_', " ")
 }

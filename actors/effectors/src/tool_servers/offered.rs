@@ -1,4 +1,4 @@
-//! What a server says of its tools: outside text, kept as it came and made plain before it is shown to anyone.
+//! A server's descriptions of its tools: outside text, stored as received and cleaned before it is shown to anyone.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 
-/// Most tools of one server. More would crowd out all others from a prompt, and nobody looks through them.
+/// Maximum number of tools of one server. More would crowd out all others in a prompt, and nobody would review them.
 pub(super) const TOOLS: usize = 128;
-/// The biggest description of a tool as it comes, schema included, in bytes.
+/// Maximum size of a received tool description including its schema, in bytes.
 const SAID: usize = MCP_TOOL.limit;
-/// Longest description that is shown, in characters.
+/// Maximum length of a shown description, in characters.
 const DESCRIPTION: usize = 600;
-/// Longest text in a schema that is shown, in characters.
+/// Maximum length of a shown text in a schema, in characters.
 const NOTE: usize = 200;
 
-/// What a server claims of a tool's effect.
+/// A server's claims about a tool's effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hints {
@@ -38,23 +38,23 @@ pub struct OfferedTool {
     pub hints: Hints,
 }
 
-/// What a server offered when it was asked last.
+/// A server's latest offer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolList {
     pub server: String,
     /// By name, each once.
     pub tools: Vec<OfferedTool>,
-    /// Names of tools beyond the bounds, with the reason.
+    /// Names of tools beyond the limits, with the reason.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }
 
-/// How a list differs from an earlier one.
+/// The difference between a list and an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "change", content = "tool")]
 pub enum Change {
     New(String),
-    /// It says something else of this tool.
+    /// It describes this tool differently.
     Changed(String),
     Gone(String),
 }
@@ -75,13 +75,14 @@ impl OfferedTool {
         }
     }
 
-    /// A digest of all that is said of it. SHA-256, since who writes it may want two to be alike; half of it is enough.
+    /// A digest of the whole description. SHA-256, because its writer may try to make two equal; half of it is
+    /// enough.
     pub fn digest(&self) -> String {
         let said = json!([self.name, self.description, sorted(&self.parameters), self.hints]).to_string();
         Sha256::digest(said.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The description in one plain line, labelled with who says it.
+    /// The description in one clean line, labelled with its source.
     pub(super) fn shown(&self, server: &str) -> String {
         let said = plain(&self.description, DESCRIPTION);
         if said.is_empty() {
@@ -91,7 +92,7 @@ impl OfferedTool {
         }
     }
 
-    /// The schema as an object with `properties`, its texts made plain, and nothing allowed that it doesn't name.
+    /// The schema as an object with `properties`, its texts cleaned, and no properties allowed that it doesn't name.
     pub(super) fn schema(&self) -> Json {
         let mut schema = self.parameters.clone();
         make_plain(&mut schema);
@@ -99,7 +100,7 @@ impl OfferedTool {
             fields.entry("type").or_insert("object".into());
             fields.entry("properties").or_insert_with(|| Json::Object(Map::new()));
             fields.insert("additionalProperties".into(), false.into());
-            // Which draft it is: those that aren't known would be refused whole.
+            // The draft's name: a schema with an unknown one would be refused completely.
             fields.remove("$schema");
         }
         schema
@@ -107,7 +108,7 @@ impl OfferedTool {
 }
 
 impl ToolList {
-    /// Tools by name, those beyond the bounds left out. Of two of one name the first is kept.
+    /// Tools by name, without those beyond the limits. Of two with the same name the first is kept.
     pub(super) fn of(server: &str, offered: Vec<OfferedTool>) -> Self {
         let mut left_out = BTreeMap::new();
         let mut by_name = BTreeMap::new();
@@ -131,7 +132,7 @@ impl ToolList {
         self.tools.iter().map(|tool| (tool.name.clone(), tool.digest())).collect()
     }
 
-    /// What is different, by name.
+    /// What has changed, by name.
     pub fn changes_since(&self, before: Option<&Self>) -> Vec<Change> {
         let (before, now) = (before.map(Self::digests).unwrap_or_default(), self.digests());
         let mut changes: Vec<Change> = now
@@ -146,7 +147,7 @@ impl ToolList {
     }
 }
 
-/// Fields in the order of their names, whatever the server's order was.
+/// Fields sorted by name, whatever the server's order.
 fn sorted(value: &Json) -> Json {
     match value {
         Json::Object(fields) => {
@@ -158,7 +159,7 @@ fn sorted(value: &Json) -> Json {
     }
 }
 
-/// Descriptions and titles anywhere in a schema.
+/// Cleans descriptions and titles anywhere in a schema.
 fn make_plain(schema: &mut Json) {
     match schema {
         Json::Object(fields) => {
@@ -176,7 +177,7 @@ fn make_plain(schema: &mut Json) {
     }
 }
 
-/// One line of visible characters: what a person doesn't see, a model shouldn't read.
+/// One line of visible characters: a model shouldn't read what a person can't see.
 pub(super) fn plain(text: &str, most: usize) -> String {
     let visible = text.chars().filter(|c| c.is_whitespace() || !(c.is_control() || is_invisible(*c)));
     let visible: String = visible.collect();
@@ -188,7 +189,7 @@ pub(super) fn plain(text: &str, most: usize) -> String {
     cut
 }
 
-/// Characters that change nothing to the eye: zero-width ones, marks of direction, tags and variation selectors.
+/// Invisible characters: zero-width ones, direction marks, tags and variation selectors.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')

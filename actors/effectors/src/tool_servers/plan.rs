@@ -1,4 +1,4 @@
-//! What a person has said of a server.
+//! A person's configuration of a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use maxim_tools::EffectClass;
 /// A server of tools.
 #[derive(Clone, Debug)]
 pub struct ServerPlan {
-    /// Begins the names of its tools: lower-case letters, digits and `_`.
+    /// The prefix of its tools' names: lower-case letters, digits and `_`.
     pub name: String,
     pub reach: Reach,
     pub terms: Terms,
-    /// How long one call may take.
+    /// Time limit of one call.
     pub deadline: Duration,
 }
 
@@ -29,12 +29,12 @@ pub enum Reach {
     Http(HttpPlan),
 }
 
-/// A program that is spoken to by its pipes.
+/// A program that is used through its pipes.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramPlan {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Environment variables that it gets, with their values; never logged.
+    /// Its environment variables with their values; never logged.
     pub environment: BTreeMap<String, String>,
     pub readable: Vec<PathBuf>,
     pub writable: Vec<PathBuf>,
@@ -50,20 +50,20 @@ pub struct HttpPlan {
     pub roots: Roots,
 }
 
-/// What its tools are taken for, by the server's own names.
+/// A person's settings for its tools, by the server's own names.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    /// Irreversible where nothing is said.
+    /// Default: irreversible.
     pub effect: Option<EffectClass>,
     pub effects: BTreeMap<String, EffectClass>,
-    /// Active where nothing is said.
+    /// Default: active.
     pub required_mode: Option<Mode>,
     pub modes: BTreeMap<String, Mode>,
     pub disabled: BTreeSet<String>,
 }
 
 impl Terms {
-    /// A hint can only make it stricter: whoever writes a tool's hints isn't trusted.
+    /// A hint can only make it stricter, because the writer of a tool's hints isn't trusted.
     pub fn effect(&self, tool: &str, hints: &Hints) -> EffectClass {
         let said = self.effects.get(tool).copied().or(self.effect).unwrap_or(EffectClass::Irreversible);
         let changes = hints.read_only == Some(false);
@@ -75,7 +75,7 @@ impl Terms {
         self.modes.get(tool).copied().or(self.required_mode).unwrap_or(Mode::Active)
     }
 
-    /// Names that are spoken of, for finding those that the server doesn't have.
+    /// All named tools, to find those that the server doesn't have.
     pub fn named(&self) -> BTreeSet<&str> {
         self.effects.keys().chain(self.modes.keys()).chain(&self.disabled).map(String::as_str).collect()
     }
@@ -96,7 +96,7 @@ impl Reach {
         }
     }
 
-    /// For a person; no token and no value of a variable is in it.
+    /// In words for a person; contains no token and no value of a variable.
     pub fn shown(&self) -> String {
         match self {
             Self::Program(program) => program.command.join(" "),

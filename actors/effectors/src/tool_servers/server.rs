@@ -1,4 +1,4 @@
-//! One server: what is known of it, how it stands, and a call to it.
+//! One server: what is known of it, its state, and calls to it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,25 +17,25 @@ use super::{LeftOut, ListFolder, ServerPlan, answer};
 use maxim_tools::contained::SandboxPolicy;
 use maxim_tools::{ErrorKind, ToolFailure, ToolOutcome};
 
-/// Longest text of a server in an error, in characters.
+/// Maximum length of a server's text in an error, in characters.
 pub(super) const TOLD: usize = 500;
 
 /// A server and its tools.
 pub(super) struct Server {
     pub plan: ServerPlan,
-    /// What the agent goes by.
+    /// The list that the agent uses.
     pub remembered: Option<ToolList>,
     standing: Mutex<Standing>,
     live: Mutex<Option<Live>>,
     world: OnceLock<World>,
     connections: AtomicU64,
-    /// Calls that run.
+    /// Number of running calls.
     calls: AtomicU64,
-    /// Told when a call went wrong: it may hang or be gone.
+    /// Notified when a call failed: the server may hang or be gone.
     pub suspected: Notify,
 }
 
-/// What surrounds the connections of an agent.
+/// What all connections of an agent share.
 #[derive(Clone)]
 pub(super) struct World {
     pub handle: tokio::runtime::Handle,
@@ -53,13 +53,13 @@ pub(super) struct World {
 #[derive(Clone)]
 pub(super) struct Live {
     pub peer: Peer<RoleClient>,
-    /// Digests of what it offers now.
+    /// Digests of its present tools.
     pub offered: Arc<BTreeMap<String, String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nobody connects: this process runs no agent.
+    /// Nothing connects: this process runs no agent.
     Off,
     Connecting,
     Up,
@@ -84,9 +84,9 @@ struct Standing {
     state: State,
     /// Why it isn't up.
     why: Option<String>,
-    /// What the next start will take in.
+    /// Changes that take effect at the next start.
     pending: Vec<Change>,
-    /// Tools of it that the agent has.
+    /// Number of its tools that the agent has.
     registered: usize,
     left_out: Vec<LeftOut>,
 }
@@ -108,7 +108,7 @@ impl Server {
     }
 
     pub(super) fn enter(&self, world: World) {
-        // Connecting twice is a mistake that changes nothing: the first holds.
+        // Connecting twice is a harmless mistake: the first one stays.
         let _ = self.world.set(world);
     }
 
@@ -120,8 +120,8 @@ impl Server {
         }
     }
 
-    /// It is connected, and this is what it offers. Gives what is different from what the agent goes by, if that was not
-    /// known yet.
+    /// It is connected and offers this list. Returns the differences from the list that the agent uses, if they
+    /// weren't known yet.
     pub(super) fn up(&self, peer: &Peer<RoleClient>, list: &ToolList) -> Option<Vec<Change>> {
         let offered = Arc::new(list.digests());
         let pending = list.changes_since(self.remembered.as_ref());
@@ -168,8 +168,8 @@ impl Server {
         ToolFailure::new(kind, format!("the tool server {}: {why}", self.plan.name))
     }
 
-    /// Calls a tool by the server's own name and waits for its answer, its deadline or a stop. `digest` is what the agent
-    /// knows of it.
+    /// Calls a tool by the server's own name and waits for its answer, its deadline or a stop. `digest` is the tool's
+    /// description as the agent knows it.
     pub(super) fn call(
         &self,
         tool: &str,
@@ -187,7 +187,7 @@ impl Server {
         let (tell, told) = mpsc::sync_channel(1);
         let (latch, mut stopped) = (world.latch.clone(), world.stopped.clone());
         world.handle.spawn(async move {
-            // What is dropped is cancelled at the server.
+            // A dropped call is cancelled at the server.
             stopped.borrow_and_update();
             let asked = async {
                 if latch.is_stopped() { Called::Stopped } else { Called::Answered(peer.call_tool_once(request).await) }
@@ -224,7 +224,7 @@ impl Server {
         }
     }
 
-    /// The connection, if the tool is there and is the one that the agent knows.
+    /// The connection, if the tool exists and is unchanged.
     fn peer_for(&self, tool: &str, digest: &str) -> Result<Peer<RoleClient>, ToolFailure> {
         let Some(live) = self.live.lock().clone() else {
             let standing = self.standing.lock();
@@ -236,7 +236,7 @@ impl Server {
             Some(_) => Err(self.failed(
                 ErrorKind::Refused,
                 format!(
-                    "it says something else of {tool} than when it was taken in; start the daemon anew to take that in"
+                    "it now describes {tool} differently than when it was registered; restart the daemon to accept that"
                 ),
             )),
             None => Err(self.failed(ErrorKind::Unavailable, format!("it doesn't offer {tool} any more"))),

@@ -322,7 +322,7 @@ fn a_tool_that_says_something_else_now_is_not_called_until_it_is_taken_in() {
     assert!(bench.call(&registry, "shell_change").success);
     wait("it is told", || bench.told.lock().iter().any(|text| text.contains("greet") && text.contains("gone: die")));
     let error = error_of(bench.call(&registry, "shell_greet"), ErrorKind::Refused);
-    assert!(error.contains("something else of greet"), "{error}");
+    assert!(error.contains("describes greet differently"), "{error}");
     let error = error_of(bench.call(&registry, "shell_die"), ErrorKind::Unavailable);
     assert!(error.contains("doesn't offer die any more"), "{error}");
     assert!(bench.call(&registry, "shell_garbage").success, "the others serve");

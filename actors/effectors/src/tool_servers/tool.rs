@@ -1,4 +1,4 @@
-//! A server's tool as a tool of the agent. It is foreign: what it does is known by its server's word alone.
+//! A server's tool as a tool of the agent. It is foreign: only its server says what it does.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use maxim_tools::{
     ToolSpec,
 };
 
-/// Registers what is remembered of a server, in the order of the tools' names: how many, and which not.
+/// Registers a server's remembered tools, in the order of their names. Returns how many, and which could not be
+/// registered.
 pub(super) fn register(server: &Arc<Server>, registry: &mut ToolRegistry) -> (usize, Vec<LeftOut>) {
     let left_out = |tool: &str, why: String| LeftOut { server: server.plan.name.clone(), tool: tool.into(), why };
     let Some(list) = &server.remembered else { return (0, Vec::new()) };
@@ -50,7 +51,8 @@ impl ServerTool {
         spec.parameters = offered.schema();
         spec.example = Json::Null;
         spec.effect = terms.effect(&offered.name, &offered.hints);
-        // Only what changes nothing may be done again after a crash, and not if the server doubts even that.
+        // Only a tool that changes nothing may be repeated after a crash, and not even that if the server says it
+        // isn't idempotent.
         spec.idempotent = spec.effect == EffectClass::ReadOnly && offered.hints.idempotent != Some(false);
         spec.required_mode = terms.required_mode(&offered.name);
         spec.follow_up = FollowUp::Process;

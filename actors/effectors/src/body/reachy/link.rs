@@ -1,4 +1,4 @@
-//! The wires to the daemon, on a thread of their own: the motor never waits for them.
+//! The connections to the daemon, on a thread of their own: the motor never waits for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,19 +20,19 @@ use super::super::motor::TICK;
 use super::words;
 use crate::http_client::{self, Roots};
 
-/// How often the state is told a second.
+/// States requested per second.
 const STATES: u32 = 20;
-/// How long one call may take.
+/// Time limit of one call.
 const CALL: Duration = Duration::from_millis(500);
-/// A connection that rested for so long isn't used again: the daemon closes its own after 5 s.
+/// An idle connection isn't reused after this: the daemon closes its own after 5 s.
 const IDLE: Duration = Duration::from_secs(2);
-/// How often the daemon is asked how it is, and how long is waited before a lost wire is tried again.
+/// How often the daemon's status is requested; also the delay before a lost connection is tried again.
 const LOOK: Duration = Duration::from_millis(250);
-/// A stream that brings nothing for so long is begun anew.
+/// A stream without data for this long is reopened.
 const DEAD: Duration = Duration::from_secs(2);
-/// A target that hasn't left after two steps of the motor never does: there is a newer one, or the brain is lost.
+/// A target that hasn't left after two motor steps is never sent: there is a newer one, or the brain is lost.
 const FRESH: Duration = TICK.saturating_mul(2);
-/// How often a stop that the daemon didn't take is tried again.
+/// How often a freeze is retried that the daemon didn't accept.
 const FREEZES: usize = 5;
 
 /// What is known of the robot.
@@ -41,15 +41,15 @@ pub(super) struct Known {
     /// The newest state, and when it came.
     pub state: Option<(Sensed, Stopwatch)>,
     pub motors: String,
-    /// The daemon says that it is this, rather than running.
+    /// The state that the daemon reports, if it isn't running.
     pub down: Option<String>,
-    /// What went wrong last on the wires.
+    /// The last problem with the connections.
     pub trouble: Option<String>,
-    /// Why the last target wasn't taken.
+    /// Why the last target was refused.
     pub refused: Option<Fault>,
-    /// What is to be sent next, and since when; a newer one replaces it.
+    /// The next target to send, and since when; a newer one replaces it.
     pub target: Option<(Pose, Stopwatch)>,
-    /// Times of the states count from the first one.
+    /// Times of the states are relative to the first one.
     since: Option<Timestamp>,
 }
 
@@ -81,7 +81,7 @@ impl Link {
         self.known.lock().trouble = Some(why);
     }
 
-    /// Ends the wires, after what still has to be frozen.
+    /// Ends the connections, after a pending freeze was sent.
     pub fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         self.wake.notify_one();
@@ -92,8 +92,8 @@ impl Link {
         self.ended.load(Ordering::SeqCst)
     }
 
-    /// Whether a target may still go out. Between the motor's permit and the wire a stop may have come, and the process may
-    /// have been suspended, or the wire stalled, for longer than the brain's last word counts.
+    /// Whether a target may still be sent. Since the motor got its permit, a stop may have come. The process may also
+    /// have been suspended, or the connection may have stalled, for longer than the brain's lease.
     fn may_go(&self, since: &Stopwatch) -> bool {
         since.elapsed() <= FRESH && self.latch.permit(EffectKind::Motion).is_ok()
     }
@@ -113,7 +113,7 @@ impl Link {
     }
 }
 
-/// Serves the wires until the link ends.
+/// Runs the connections until the link ends.
 pub(super) fn serve(link: &Arc<Link>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let client = http_client::builder(&Roots::Nobody).timeout(CALL).pool_idle_timeout(IDLE).build();
@@ -131,14 +131,14 @@ pub(super) fn serve(link: &Arc<Link>) {
             () = async { while !link.has_ended() { link.over.notified().await } } => {}
             () = drive(link, &client) => {}
         }
-        // The last word to a robot is that nothing goes on.
+        // The last message to a robot stops everything.
         if link.freeze.swap(false, Ordering::SeqCst) {
             hold(link, &client).await;
         }
     });
 }
 
-/// The state's stream; begun anew when it breaks off or falls silent.
+/// The stream of states; it is reopened when it ends or falls silent.
 async fn watch_state(link: &Link) {
     let address = format!("{}/api/state/ws/full?frequency={STATES}", link.url.replacen("http", "ws", 1));
     loop {
@@ -162,7 +162,7 @@ async fn watch_state(link: &Link) {
     }
 }
 
-/// Whether the daemon says that it runs: after its own stop it still answers.
+/// Whether the daemon reports that it runs: after its own stop it still answers.
 async fn watch_daemon(link: &Link, client: &Client) {
     loop {
         if let Ok((200, body)) = get(link, client, "/api/daemon/status").await {
@@ -175,7 +175,7 @@ async fn watch_daemon(link: &Link, client: &Client) {
     }
 }
 
-/// Targets and freezes, the newest alone.
+/// Sends targets and freezes, only the newest.
 async fn drive(link: &Link, client: &Client) {
     let mut has_stalled = false;
     while !link.has_ended() {
@@ -188,12 +188,12 @@ async fn drive(link: &Link, client: &Client) {
             continue;
         }
         let mut answer = post(link, client, "/api/move/set_target", &words::target(&target)).await;
-        // A connection that the daemon closed while nothing moved is found out by its next use. A target is a place, so
-        // that saying it twice is saying it once.
+        // The daemon may have closed the connection while nothing moved, which only shows at its next use. A target
+        // is an absolute position, so sending it twice does no harm.
         if answer.is_err() && link.may_go(&since) {
             answer = post(link, client, "/api/move/set_target", &words::target(&target)).await;
         }
-        // One that stalled is followed by a newer one; a second in a row is told.
+        // A stalled target is replaced by a newer one; the second stall in a row is reported.
         let is_first = answer.is_err() && !has_stalled && !link.may_go(&since);
         has_stalled = answer.is_err();
         if is_first {
@@ -209,7 +209,7 @@ async fn drive(link: &Link, client: &Client) {
     }
 }
 
-/// Ends every movement that runs there, whoever began it. Targets of ours end by themselves.
+/// Ends every movement that runs there, whoever began it. Our own targets end by themselves.
 async fn hold(link: &Link, client: &Client) {
     for _ in 0..FREEZES {
         let Ok((200, body)) = get(link, client, "/api/move/running").await else { continue };
@@ -218,7 +218,7 @@ async fn hold(link: &Link, client: &Client) {
             return;
         }
         for uuid in running {
-            // One that has just ended answers 500.
+            // A movement that has just ended answers 500.
             let _ = post(link, client, "/api/move/stop", &json!({ "uuid": uuid })).await;
         }
     }

@@ -1,7 +1,8 @@
 //! Reachy Mini, through its maker's own daemon (1.12): targets and stops by HTTP, its state by WebSocket.
 //!
-//! Only small targets are sent (`/api/move/set_target`), never a long movement that would go on without us. An answer says
-//! nothing about motion, so the state is what is believed. The daemon checks no ranges; that is done before.
+//! Only small targets are sent (`/api/move/set_target`), never a long movement that would continue without us. An
+//! answer says nothing about motion; only the state does. The daemon checks no ranges, so they are checked before
+//! sending.
 
 mod link;
 mod words;
@@ -17,23 +18,23 @@ use super::driver::{Driver, Fault, Sensed};
 use super::joint::{Limits, Pose};
 use link::{Known, Link};
 
-/// A daemon that says nothing for so long is lost: it tells its state 20 times a second.
+/// A daemon that is silent for this long is lost: it sends its state 20 times a second.
 const SILENT: Duration = Duration::from_millis(600);
 
-/// Its loop of 20 ms works a target out in one turn and goes there in the next.
+/// Its loop of 20 ms computes a target in one cycle and moves in the next.
 const LAG: Duration = Duration::from_millis(40);
 
-/// The robot, as its daemon shows it.
+/// The robot, through its daemon.
 pub(super) struct ReachyMini {
     link: Arc<Link>,
-    /// When the motor looked last.
+    /// When the motor last read it.
     looked: Option<Stopwatch>,
-    /// Set when the motor was away: what came meanwhile has to be read first.
+    /// Set after the motor was away: pending states must be read first.
     back: Option<Stopwatch>,
 }
 
 impl ReachyMini {
-    /// Begins to look for the daemon at `url`, e.g. `http://127.0.0.1:8000`.
+    /// Starts connecting to the daemon at `url`, e.g. `http://127.0.0.1:8000`.
     pub fn new(url: String, latch: StopLatch) -> Self {
         let link = Arc::new(Link::new(url, latch));
         let serving = Arc::clone(&link);
@@ -116,10 +117,10 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// The yaw of a target that came, and the connection on which an answer is waited for.
+    /// The yaw of a received target, and the connection that waits for an answer.
     type Came = (f64, TcpStream);
 
-    /// A robot's daemon that hangs: it takes targets and answers nothing by itself.
+    /// A robot's daemon that hangs: it accepts targets and never answers by itself.
     fn hanging() -> (String, mpsc::Receiver<Came>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("bound"));
@@ -157,7 +158,7 @@ mod tests {
         send(0.1).expect("taken");
         let (yaw, _silent) = targets.recv_timeout(PATIENCE).expect("it is sent");
         assert!((yaw - 0.1).abs() < 1e-9, "{yaw}");
-        // The wire gives it up by itself; only then does it take another.
+        // The connection gives the target up by itself; only then does it take another.
         let begun = Stopwatch::start();
         let (yaw, mut answered) = loop {
             let _ = send(0.2);

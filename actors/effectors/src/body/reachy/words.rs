@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::joint::{Joint, Pose};
 
-/// `FullState`, as far as it is used. Metres and radians.
+/// The used part of `FullState`. Metres and radians.
 #[derive(Debug, Deserialize)]
 struct FullState {
     control_mode: Option<String>,
@@ -26,16 +26,16 @@ struct HeadPose {
     yaw: f64,
 }
 
-/// One line of the state's stream.
+/// One message of the state's stream.
 #[derive(Debug, PartialEq)]
 pub(super) struct State {
     pub pose: Pose,
     pub motors: String,
-    /// By the daemon's clock.
+    /// On the daemon's clock.
     pub at: jiff::Timestamp,
 }
 
-/// Reads one; the reason when it can't be.
+/// Parses one; an error says why it can't.
 pub(super) fn state(text: &str) -> Result<State, String> {
     let full: FullState = serde_json::from_str(text).map_err(|error| format!("its state can't be read: {error}"))?;
     let missing = |what: &str| format!("its state has no {what}");
@@ -60,7 +60,7 @@ pub(super) fn state(text: &str) -> Result<State, String> {
     Ok(State { pose, motors, at: full.timestamp.ok_or_else(|| missing("timestamp"))? })
 }
 
-/// `FullBodyTarget`. All joints are named: what is left out of a pose is taken for zero.
+/// `FullBodyTarget`. All joints are given: the daemon takes missing ones for zero.
 pub(super) fn target(pose: &Pose) -> Json {
     json!({
         "target_head_pose": {
@@ -72,7 +72,8 @@ pub(super) fn target(pose: &Pose) -> Json {
     })
 }
 
-/// What an answer to a target says is wrong; none when it was taken. An answer of 200 may say "ignored".
+/// Why a target was refused, according to the answer; none if it was accepted. An answer with status 200 may say
+/// "ignored".
 pub(super) fn refusal(status: u16, body: &str) -> Option<String> {
     let told: Json = serde_json::from_str(body).unwrap_or(Json::Null);
     let text = |field: &str| told[field].as_str().unwrap_or_default().to_owned();
@@ -83,10 +84,10 @@ pub(super) fn refusal(status: u16, body: &str) -> Option<String> {
     }
 }
 
-/// The ids of the movements that run there.
+/// The ids of the movements running there.
 pub(super) fn running(body: &str) -> Vec<String> {
     let told: Vec<Json> = serde_json::from_str(body).unwrap_or_default();
-    // What is no id is nothing to send back.
+    // Malformed ids are never sent back.
     let ids = told.iter().filter_map(|one| one["uuid"].as_str());
     ids.filter(|id| id.parse::<MessageId>().is_ok()).map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! What an HTTP server's answer says of a message.
+//! What an HTTP server's answer means for a message.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use serde_json::Value as Json;
 
 /// How long a provider may take to answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-/// Longest words of a server that are kept, in characters.
+/// Maximum length of a server's text that is kept, in characters.
 const TOLD: usize = 300;
 
-/// Posts a message; what the server answered when it took it.
+/// Posts a message; returns the server's answer if it accepted the message.
 ///
 /// # Errors
-/// What became of it where it wasn't taken.
+/// The result of the attempt, if the message wasn't accepted.
 pub(super) async fn post(request: RequestBuilder) -> Result<Json, Attempted> {
     let answer = request.timeout(PATIENCE).send().await.map_err(|error| unanswered(&error))?;
     let status = answer.status();
     let asked = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     let body = bounded(answer).await;
     if status.is_success() {
-        // It was taken, whatever it says besides.
+        // It was accepted, whatever else the answer says.
         return Ok(body.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Json::Null));
     }
     Err(of_status(status, asked, &body.unwrap_or_default()))
 }
 
-/// The words of an answer, up to their bound.
+/// The text of an answer, within its bound.
 ///
 /// # Errors
-/// It broke off, or is longer.
+/// The answer broke off, or is too long.
 pub(super) async fn bounded(mut answer: reqwest::Response) -> Result<String, String> {
     let mut body = Vec::new();
     while let Some(part) = answer.chunk().await.map_err(|error| reason(&error))? {
@@ -43,7 +43,7 @@ pub(super) async fn bounded(mut answer: reqwest::Response) -> Result<String, Str
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// A request that got no answer. Its address may hold a secret and isn't told.
+/// A request without an answer. Its address may contain a secret, so it isn't shown.
 pub(super) fn unanswered(error: &reqwest::Error) -> Attempted {
     let why = reason(error);
     match (error.is_builder(), error.is_connect()) {
@@ -55,7 +55,7 @@ pub(super) fn unanswered(error: &reqwest::Error) -> Attempted {
     }
 }
 
-/// An error by its deepest cause. Its own words name the address, which may hold a secret.
+/// The deepest cause of an error. The error's own text contains the address, which may contain a secret.
 pub(super) fn reason(error: &reqwest::Error) -> String {
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause.and_then(std::error::Error::source) {
@@ -68,7 +68,7 @@ pub(super) fn reason(error: &reqwest::Error) -> String {
     }
 }
 
-/// What a refusal means. A gateway that gave up says nothing of what the server behind it did.
+/// The meaning of a refusal. An error of a gateway says nothing about the server behind it.
 fn of_status(status: StatusCode, retry_after_s: Option<u64>, body: &str) -> Attempted {
     let said = words(body);
     let why = format!("the provider answered {}: {said}", status.as_u16());
@@ -80,7 +80,7 @@ fn of_status(status: StatusCode, retry_after_s: Option<u64>, body: &str) -> Atte
     }
 }
 
-/// The server's own words, wherever it puts them.
+/// The server's own text, wherever it is in the answer.
 fn words(body: &str) -> String {
     let json: Json = serde_json::from_str(body).unwrap_or(Json::Null);
     let named = ["message", "detail", "description", "error", "title"].iter().find_map(|name| json[*name].as_str());

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::{Inlet, Line, SenderPolicy};
 use crate::channels::Desk;
 
-/// The lines of one agent, one for each channel there is.
+/// The lines of one agent, one for each existing channel.
 pub struct OutsideChannels {
     lines: Vec<Arc<Line>>,
 }
@@ -23,7 +23,7 @@ impl Default for OutsideChannels {
     }
 }
 
-/// Keeps the connections while it is held.
+/// Keeps the connections until it is dropped.
 pub struct Connected {
     _end: watch::Sender<bool>,
 }
@@ -32,7 +32,7 @@ pub struct Connected {
 const CLOSING: Duration = Duration::from_secs(2);
 
 impl OutsideChannels {
-    /// Those that are configured; the others are there and can do nothing.
+    /// The configured channels; the others exist but can do nothing.
     pub fn new(configured: Vec<Arc<Line>>) -> Self {
         let line = |name: &'static str| {
             let found = configured.iter().find(|line| line.name() == name).cloned();
@@ -46,13 +46,13 @@ impl OutsideChannels {
         self.lines.iter().find(|line| line.name() == name)
     }
 
-    /// How each is: one object a channel.
+    /// The state of each: one object per channel.
     pub fn report(&self) -> Vec<Json> {
         self.lines.iter().map(|line| line.report()).collect()
     }
 
-    /// Connects all that are configured, in the background, until what is given back is dropped. `tell` hears what a person
-    /// should know.
+    /// Connects all configured channels in the background, until the returned value is dropped. `tell` receives
+    /// notices for a person.
     ///
     /// # Errors
     /// No thread can be started.
@@ -79,14 +79,14 @@ impl OutsideChannels {
                 let Some(transport) = line.transport() else { return };
                 match transport.receive(&inlet) {
                     Some(receiving) => receiving.await,
-                    // It is called, so there is nothing to wait for.
+                    // The provider calls it, so there is nothing to wait for.
                     None => line.up(),
                 }
             });
         }
         std::thread::Builder::new().name("channels".into()).spawn(move || {
             runtime.block_on(async {
-                // An error is the end as well: whoever held it is gone.
+                // An error also means the end: its holder is gone.
                 while ended.changed().await.is_ok() {}
             });
             runtime.shutdown_timeout(CLOSING);
@@ -95,7 +95,7 @@ impl OutsideChannels {
     }
 }
 
-/// Growing pauses between attempts to connect.
+/// Growing delays between attempts to connect.
 pub(super) struct BackOff(Duration);
 
 impl BackOff {

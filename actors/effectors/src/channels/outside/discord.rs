@@ -1,6 +1,7 @@
-//! Discord: commands come as signed interactions, words go out by a webhook into its one channel.
+//! Discord: commands arrive as signed interactions, messages go out by a webhook into its only channel.
 //!
-//! Who is answered is mentioned there. A webhook has no id by which a repeated message would be dropped.
+//! The recipient of an answer is mentioned in it. A webhook has no id with which Discord would drop a repeated
+//! message.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,9 +19,9 @@ use super::keys::{ChannelKeys, channel_section, exposed};
 use super::signature::{fresh, is_ed25519, unhex};
 use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, address, answers};
 
-/// Longest message that Discord takes, in characters.
+/// Maximum length of a message, in characters.
 const LONGEST: usize = 2000;
-/// What only the person who wrote gets to see.
+/// Flag of an answer that only the writer sees.
 const EPHEMERAL: u32 = 64;
 
 channel_section! {
@@ -58,9 +59,9 @@ impl ChannelKeys for DiscordKeys {
 /// An application of Discord.
 pub struct Discord {
     pub http: Client,
-    /// With its secret in it; without it nothing goes out.
+    /// Contains its secret; without it nothing can be sent.
     pub webhook_url: Option<String>,
-    /// The application's public key, 32 bytes; without it nothing is taken in.
+    /// The application's public key, 32 bytes; without it nothing is accepted.
     pub public_key: Option<Vec<u8>>,
 }
 
@@ -81,7 +82,7 @@ impl Discord {
     }
 }
 
-/// The text of a command's first option, or what was typed into the first field of a form.
+/// The text of a command's first option, or of a form's first field.
 fn text_of(data: &Json) -> Option<&str> {
     let option = data["options"].as_array().into_iter().flatten().find_map(|option| option["value"].as_str());
     option.or_else(|| data.pointer("/components/0/components/0/value")?.as_str())
@@ -116,7 +117,7 @@ impl Transport for Discord {
                     why: format!("it is longer than {LONGEST} characters, which Discord doesn't take"),
                 };
             }
-            // Nobody else is called by what the words hold.
+            // Mentions in the text itself don't notify anyone.
             let body = json!({"content": text, "allowed_mentions": {"parse": [], "users": users}});
             let request = self.http.post(url).query(&[("wait", "true")]).header("content-type", "application/json");
             match answers::post(request.body(body.to_string())).await {

@@ -1,13 +1,13 @@
-//! What a provider posts, and what it is answered.
+//! A provider's webhook request, and the answer to it.
 
 use super::Arrived;
 
-/// A request at `/hooks/{channel}`, as it came.
+/// A request to `/hooks/{channel}`, as received.
 #[derive(Clone, Copy, Debug)]
 pub struct HookRequest<'a> {
-    /// Names in lower case; of a repeated one the first counts.
+    /// Names in lower case; of repeated headers the first counts.
     pub headers: &'a [(String, String)],
-    /// Path and query, as it was asked for.
+    /// Path and query, as requested.
     pub target: &'a str,
     pub body: &'a [u8],
 }
@@ -19,22 +19,22 @@ impl HookRequest<'_> {
     }
 }
 
-/// What was in it.
+/// The contents of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hooked {
     pub messages: Vec<Arrived>,
-    /// What is answered once the messages are on disk.
+    /// The answer to send once the messages are on disk.
     pub answer: HookAnswer,
 }
 
-/// An answer of 200.
+/// An answer with status 200.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookAnswer {
     pub content_type: &'static str,
     pub body: String,
 }
 
-/// Why nothing was taken.
+/// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HookRefused {
     #[error("this channel is not called by its provider")]

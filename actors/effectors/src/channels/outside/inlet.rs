@@ -1,4 +1,4 @@
-//! Where what came from outside is judged by its sender alone, and handed in.
+//! Judges incoming messages by their sender, and hands them in.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use maxim_bus::latch::StopLatch;
 use super::Line;
 use crate::channels::{Accepted, Desk, Submission};
 
-/// How long the brain may take to have a message on disk.
+/// How long the brain may take to store a message on disk.
 const ACCEPTANCE: Duration = Duration::from_secs(30);
-/// Longest text of a stranger that is shown, in characters.
+/// Maximum length of a stranger's text that is shown, in characters.
 const SHOWN: usize = 160;
 
-/// A message that came. [`Arrived::new`] alone makes one, so that no field of it is beyond its bound.
-// The empty field keeps this crate from making one otherwise, too; `non_exhaustive` keeps only others.
+/// An incoming message. Only [`Arrived::new`] makes one, so every field is within its bound. The empty field also
+/// keeps this crate from making one otherwise; `non_exhaustive` would only keep other crates from it.
 #[allow(clippy::manual_non_exhaustive)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrived {
@@ -25,18 +25,18 @@ pub struct Arrived {
     pub body: String,
     /// The provider's own name of it.
     pub provider_id: Option<String>,
-    /// Whether the sender's name can be believed. Who isn't who they say is a stranger.
+    /// Whether the sender's name can be trusted. A sender with an untrusted name is a stranger.
     pub is_vouched: bool,
-    /// The provider has signed it with its id: it may be played again, and must then do nothing.
+    /// The provider signed it with its id. It may be replayed, and a replay must do nothing.
     pub is_signed: bool,
     checked: (),
 }
 
 impl Arrived {
-    /// From whoever is believed to have written it. The words are cut to their bound: the gateway keeps less of them.
+    /// From a trusted sender. The text is cut to its bound; the gateway keeps even less.
     ///
     /// # Errors
-    /// The sender or the id is longer than any that a provider gives.
+    /// The sender or the id is longer than any real provider's.
     pub fn new(sender: &str, body: &str, provider_id: Option<&str>) -> Result<Self, TooMuch> {
         Ok(Self {
             sender: bounds::SENDER.take(sender)?.into_owned(),
@@ -48,29 +48,30 @@ impl Arrived {
         })
     }
 
-    /// By a provider that has signed it with its id.
+    /// Marks it as signed by its provider, with its id.
     pub fn signed(self) -> Self {
         Self { is_signed: true, ..self }
     }
 
-    /// Whether the sender's name can be believed.
+    /// Sets whether the sender's name can be trusted.
     pub fn vouched(self, is_vouched: bool) -> Self {
         Self { is_vouched, ..self }
     }
 }
 
-/// What became of it.
+/// The result of handing in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It is on disk.
     Durable(Accepted),
-    /// The same message has stopped the agent before.
+    /// The same message has already stopped the agent.
     Repeated,
-    /// Its sender, or all together, wrote too much; it isn't on disk. Whoever brought it says whether it comes later or never.
+    /// Its sender, or all senders together, exceeded the rate; it isn't on disk. The transport decides whether it
+    /// comes later or never.
     Limited { retry_after_s: u64, is_listed: bool },
 }
 
-/// The way in, for one channel.
+/// The way in for one channel.
 #[derive(Clone)]
 pub struct Inlet {
     line: Arc<Line>,
@@ -91,7 +92,7 @@ impl Inlet {
         &self.desk.door().frame().latch
     }
 
-    /// Whether a text stops, whoever says it.
+    /// Whether a text stops the agent, whoever sends it.
     pub fn stops(&self, text: &str) -> bool {
         self.desk.door().is_stop(text)
     }
@@ -99,7 +100,7 @@ impl Inlet {
     /// Hands it in and waits until it is on disk.
     ///
     /// # Errors
-    /// It isn't on disk: the outside must keep it and bring it again.
+    /// It isn't on disk: the sending side must keep it and deliver it again.
     pub async fn take(&self, arrived: Arrived) -> Result<Taken, String> {
         let Arrived { sender, body, provider_id, is_vouched, is_signed, checked: () } = arrived;
         let is_listed = is_vouched && self.line.policy.senders.holds(&sender);
@@ -130,7 +131,7 @@ impl Inlet {
         }
     }
 
-    /// A stranger's words are shown to the owner, each stranger once.
+    /// Shows a stranger's words to the owner, once per stranger.
     fn show(&self, sender: &str, body: &str) {
         self.line.count("strangers");
         if !self.line.is_new(sender) {

@@ -1,4 +1,4 @@
-//! One channel as it stands: who may write on it, how it is reached, and what became of what.
+//! The state of one channel: who may write on it, how it is reached, and its results.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,46 +16,46 @@ use super::{HookRefused, HookRequest, Hooked, Transport};
 /// Who may write, and how much.
 #[derive(Clone, Debug)]
 pub struct SenderPolicy {
-    /// Who may command. Everybody may stop.
+    /// Who may command. Anyone may stop.
     pub senders: AllowList,
-    /// Messages of one sender in a minute; all who aren't listed count as one.
+    /// Messages per minute from one sender; all unlisted senders count as one.
     pub per_sender: usize,
-    /// Messages on the channel in a minute.
+    /// Messages per minute on the channel.
     pub per_channel: usize,
 }
 
-/// A channel and its connection. Outlives its actor.
+/// A channel and its connection. It outlives its actor.
 pub struct Line {
     name: &'static str,
     pub(super) policy: SenderPolicy,
     transport: Option<Arc<dyn Transport>>,
     standing: Mutex<Standing>,
     rates: Mutex<Rates>,
-    /// Strangers that were shown to the owner, the newest last.
+    /// Strangers already shown to the owner, the newest last.
     strangers: Mutex<VecDeque<String>>,
-    /// The newest attempts that left, or mustn't any more.
+    /// The newest attempts that were sent, or must not be sent any more.
     attempts: Mutex<VecDeque<(MessageId, u32, Left)>>,
-    /// Stops since the line was made: what was left for later before one is not taken after it.
+    /// Number of stops since the line was made: messages deferred before a stop are not handed in after it.
     stops: watch::Sender<u64>,
 }
 
-/// Whether an attempt has left for the provider.
+/// Whether an attempt was sent to the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Yes,
-    /// It was given up before: whoever still holds it must not send it.
+    /// It was given up before sending: any holder must not send it.
     Never,
 }
 
-/// Attempts that are remembered; one runs at a time.
+/// Number of remembered attempts; only one runs at a time.
 const ATTEMPTS: usize = 64;
 
-/// Strangers that are remembered as shown.
+/// Number of strangers remembered as shown.
 const STRANGERS: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Nobody connects: nothing is configured, or this process runs no agent.
+    /// Nothing connects: the channel isn't configured, or this process runs no agent.
     #[default]
     Off,
     Connecting,
@@ -66,12 +66,12 @@ enum State {
 #[derive(Debug, Default)]
 struct Standing {
     state: State,
-    /// What went wrong last, and the fix.
+    /// The last problem, and the fix.
     why: Option<String>,
     counts: BTreeMap<&'static str, u64>,
 }
 
-/// When who wrote, in the last minute.
+/// Times of messages by sender, in the last minute.
 #[derive(Default)]
 struct Rates {
     all: VecDeque<Timestamp>,
@@ -79,7 +79,7 @@ struct Rates {
 }
 
 const WINDOW: SignedDuration = SignedDuration::from_mins(1);
-/// Senders whose rate is kept apart; more of them share one.
+/// Number of senders with a rate of their own; further ones share one.
 const SENDERS: usize = 10_000;
 
 impl Line {
@@ -128,27 +128,27 @@ impl Line {
         *self.standing.lock().counts.entry(what).or_default() += 1;
     }
 
-    /// Everything was stopped.
+    /// A stop was raised.
     pub(super) fn stopped(&self) {
         self.stops.send_modify(|stops| *stops += 1);
     }
 
-    /// Tells of each stop from now on.
+    /// Reports each stop from now on.
     pub(super) fn stops(&self) -> watch::Receiver<u64> {
         self.stops.subscribe()
     }
 
-    /// An attempt goes out now; false when it was given up before, so that it must not.
+    /// Marks an attempt as being sent now; false if it was given up before, so it must not be sent.
     pub(super) fn leaves(&self, entry: MessageId, attempt: u32) -> bool {
         self.decide(entry, attempt, Left::Yes) == Left::Yes
     }
 
-    /// An attempt is given up; whether it has left before. If it hasn't, it never will.
+    /// Gives up an attempt; returns whether it was sent already. If not, it never will be.
     pub(super) fn has_left(&self, entry: MessageId, attempt: u32) -> bool {
         self.decide(entry, attempt, Left::Never) == Left::Yes
     }
 
-    /// What was decided of an attempt first stays.
+    /// The first decision on an attempt stays.
     fn decide(&self, entry: MessageId, attempt: u32, wanted: Left) -> Left {
         let mut attempts = self.attempts.lock();
         if let Some((.., decided)) = attempts.iter().find(|(known, number, _)| (*known, *number) == (entry, attempt)) {
@@ -161,7 +161,7 @@ impl Line {
         wanted
     }
 
-    /// What became of sending: the last trouble is told until something arrives.
+    /// Records the result of sending: the last problem is shown until a message arrives.
     pub(super) fn attempted(&self, outcome: &Attempted) {
         let (what, why) = match outcome {
             Attempted::Delivered { .. } => ("sent", None),
@@ -177,7 +177,7 @@ impl Line {
         }
     }
 
-    /// Notes a message; the seconds to wait where it is one too many.
+    /// Counts a message; an error gives the seconds to wait if it exceeds the rate.
     pub(super) fn admit(&self, sender: &str, now: Timestamp) -> Result<(), u64> {
         let mut rates = self.rates.lock();
         let free = |recent: &mut VecDeque<Timestamp>, most: usize| {
@@ -203,7 +203,7 @@ impl Line {
         Ok(())
     }
 
-    /// True the first time that a stranger writes, as far as is remembered.
+    /// True the first time that a stranger writes, as far as remembered.
     pub(super) fn is_new(&self, stranger: &str) -> bool {
         let mut shown = self.strangers.lock();
         if shown.iter().any(|known| known == stranger) {
@@ -216,7 +216,7 @@ impl Line {
         true
     }
 
-    /// Reads what a provider posted.
+    /// Reads a provider's request.
     ///
     /// # Errors
     /// As [`Transport::hook`].

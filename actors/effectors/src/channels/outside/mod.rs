@@ -1,9 +1,10 @@
 //! Channels that reach outside: MQTT, Telegram, Slack, Twilio, Discord and e-mail.
 //!
-//! Each is an actor of the same kind around a [`Line`]: who may write, how it stands, and a [`Transport`], which is all
-//! that differs. A line outlives its actor, and knows which attempts have left: what broke before is certainly not taken.
-//! What comes in goes through the channel's desk, and is acknowledged to the outside
-//! only when it is on disk; what goes out comes from the outbox, one attempt at a time. One thread keeps the connections.
+//! Each is an actor of the same kind around a [`Line`] (who may write, and the channel's state) and a [`Transport`],
+//! which is the only part that differs. A line outlives its actor and knows which attempts were sent. An attempt that
+//! failed before sending was certainly not accepted. Incoming messages go through the channel's desk, and are
+//! acknowledged outside only when they are on disk. Outgoing messages come from the outbox, one attempt at a time.
+//! One thread keeps the connections.
 
 mod address;
 mod answers;
@@ -44,23 +45,25 @@ pub use inlet::{Arrived, Inlet, Taken};
 pub use keys::Channels;
 pub use line::{Line, SenderPolicy};
 
-/// What a channel does its own way.
+/// The part that differs between channels.
 pub trait Transport: Send + Sync {
-    /// Where it leads, without anything secret.
+    /// Where it leads, without secrets.
     fn reached_by(&self) -> String;
 
-    /// Sends once. What it tells decides whether it may be tried again, so "not now" is for what was certainly not taken.
+    /// Sends once. The result decides whether it may be retried, so `NotNow` is only for messages that were certainly
+    /// not accepted.
     fn send<'a>(&'a self, message: &'a SendMessage) -> BoxFuture<'a, Attempted>;
 
-    /// Brings in what comes, until it is dropped. For channels that fetch; the others are called at [`Transport::hook`].
+    /// Receives messages until it is dropped. For channels that fetch; the others are called through
+    /// [`Transport::hook`].
     fn receive<'a>(&'a self, _inlet: &'a Inlet) -> Option<BoxFuture<'a, ()>> {
         None
     }
 
-    /// Reads what the provider posted, after its signature was checked.
+    /// Reads a provider's request, after checking its signature.
     ///
     /// # Errors
-    /// It isn't the provider's, too old, or can't be read.
+    /// It isn't from the provider, is too old, or can't be parsed.
     fn hook(&self, _request: &HookRequest<'_>, _now: Timestamp) -> Result<Hooked, HookRefused> {
         Err(HookRefused::NotHere)
     }
@@ -135,10 +138,7 @@ impl<C: Channel> OutsideActor<C> {
             return Attempted::Refused { why: self.line.unconfigured() };
         };
         if let Err(error) = operation.hands.durable(operation.lsn).await {
-            return Attempted::NotNow {
-                why: format!("its beginning could not be written: {error}"),
-                retry_after_s: None,
-            };
+            return Attempted::NotNow { why: format!("its start could not be stored: {error}"), retry_after_s: None };
         }
         // A newer incarnation reports it as abandoned.
         if !operation.hands.is_current() {
@@ -149,9 +149,9 @@ impl<C: Channel> OutsideActor<C> {
         }
         let permitted = operation.hands.frame.latch.permit(EffectKind::Other).map(|_permit| ());
         match permitted {
-            // From here on it may have been taken.
+            // From here on it may have been accepted.
             Ok(()) if self.line.leaves(message.entry, message.attempt) => transport.send(message).await,
-            Ok(()) => Attempted::NotNow { why: "its channel had given it up".into(), retry_after_s: None },
+            Ok(()) => Attempted::NotNow { why: "the channel had already given it up".into(), retry_after_s: None },
             Err(stopped) => Attempted::Stopped { why: stopped.to_string() },
         }
     }

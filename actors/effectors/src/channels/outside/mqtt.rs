@@ -1,9 +1,9 @@
-//! MQTT: words come on topics that are subscribed to, and go out on a topic of each recipient (MQTT 3.1.1, QoS 1).
+//! MQTT: messages arrive on subscribed topics, and go out on a topic for each recipient (MQTT 3.1.1, QoS 1).
 //!
-//! The session is kept at the broker, and a message is acknowledged when it is on disk here, so what is published while
-//! nobody is connected comes later. Whoever may publish on a topic is believed to be who the topic says; the broker's
-//! access lists are the guard. QoS 1 is "at least once" by itself: an answer carries its own `id`, by which whoever listens can
-//! tell a repeated one.
+//! The broker keeps the session, and a message is acknowledged when it is on disk here. So messages published while
+//! nobody is connected arrive later. A publisher on a topic counts as the sender that the topic names; the broker's
+//! access lists must guard that. QoS 1 means "at least once": an answer has its own `id`, by which listeners can
+//! recognise a repetition.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -35,9 +35,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const KEEP_ALIVE: u16 = 30;
 /// Largest message in and out, in bytes.
 const LARGEST: usize = PUBLICATION.limit;
-/// Messages that stay unacknowledged at most: brokers have about twenty in flight, and behind those no stop comes through.
+/// Maximum number of unacknowledged messages: brokers have about twenty in flight, and a stop behind those doesn't
+/// come through.
 const UNACKNOWLEDGED: usize = 10;
-/// Messages between the connection and the brain; the broker sends no more than it has in flight.
+/// Messages between the connection and the brain; the broker never has more in flight.
 const ARRIVALS: usize = 1024;
 
 const SECTION: &str = "channels.mqtt";
@@ -107,39 +108,39 @@ impl MqttKeys {
 pub struct Mqtt {
     pub host: String,
     pub port: u16,
-    /// Whether the connection is kept private.
+    /// How the connection is encrypted.
     pub security: BrokerSecurity,
     pub login: Option<(String, String)>,
-    /// Under which the broker keeps the session.
+    /// The name of the session at the broker.
     pub client_id: String,
-    /// Filters; `+` in one stands for the sender.
+    /// Topic filters; a `+` stands for the sender.
     pub topics: Vec<String>,
-    /// `{recipient}` in it stands for whom it is meant for.
+    /// `{recipient}` in it stands for the recipient.
     pub reply_topic: String,
     live: Mutex<Option<AsyncClient>>,
     sending: Mutex<Option<Sending>>,
 }
 
-/// How the connection to a broker is kept private.
+/// How the connection to a broker is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BrokerSecurity {
     Plain,
-    /// TLS from the first byte, by the authorities of this file or else this machine's.
+    /// TLS from the first byte, with the authorities in this file or else this machine's.
     Tls {
         ca_file: Option<PathBuf>,
     },
 }
 
-/// The one message that waits for its acknowledgement: the outbox has one attempt a channel.
+/// The only message that waits for its acknowledgement: the outbox has one attempt per channel.
 struct Sending {
     packet: Option<u16>,
     tell: oneshot::Sender<Fate>,
 }
 
-/// What became of a message that was handed to the connection.
+/// The result of a message handed to the connection.
 enum Fate {
     Acknowledged,
-    /// The connection ended before it was written to it.
+    /// The connection ended before the message was written to it.
     NeverLeft,
 }
 
@@ -177,7 +178,7 @@ impl Mqtt {
         options
     }
 
-    /// One connection until it breaks; why it broke.
+    /// One connection until it breaks; returns why it broke.
     async fn live(&self, inlet: &Inlet, pause: &mut BackOff) -> String {
         let (client, mut events) = AsyncClient::builder(self.options()).capacity(64).build();
         let (arrivals, arrived) = mpsc::channel(ARRIVALS);
@@ -185,7 +186,7 @@ impl Mqtt {
             why = self.poll(&mut events, &client, &arrivals, inlet, pause) => why,
             why = self.take(arrived, &client, inlet) => why,
         };
-        // With the client goes what it had not sent: nothing of it is sent behind the outbox's back later.
+        // Unsent messages are dropped with the client, so nothing is sent later without the outbox's knowledge.
         *self.live.lock() = None;
         let sending = self.sending.lock().take();
         if let Some(sending) = sending
@@ -255,15 +256,15 @@ impl Mqtt {
         inlet.line().up();
     }
 
-    /// Hands in what came, one after the other, and acknowledges what is on disk; why it couldn't go on. What is over the
-    /// rate of who may command stays with the broker until it is taken, or until so much stays that a stop behind it
-    /// might not come through.
+    /// Hands in messages one after the other, and acknowledges those on disk; returns why it stopped. A listed
+    /// sender's messages over the rate stay with the broker until they are accepted, or until so many wait that a
+    /// stop behind them might not come through.
     async fn take(&self, mut arrived: mpsc::Receiver<Publish>, client: &AsyncClient, inlet: &Inlet) -> String {
         let (mut left, mut stops) = (Left::default(), inlet.line().stops());
         loop {
             let publish = tokio::select! {
                 biased;
-                // What was wanted before a stop isn't done after it.
+                // Requests from before a stop aren't carried out after it.
                 Ok(()) = stops.changed() => {
                     left.give_up();
                     if let Err(why) = acknowledge(&mut left, client, inlet).await {
@@ -313,7 +314,7 @@ impl Mqtt {
             ConnectionError::ConnectionRefused(_) => {
                 "; check channels.mqtt.username and password_file, and the broker's access list"
             }
-            // The words of TLS hold their own fix.
+            // TLS errors already contain their fix.
             ConnectionError::Io(error) if error.kind() == std::io::ErrorKind::Other => "",
             ConnectionError::Io(_) | ConnectionError::NetworkTimeout | ConnectionError::MqttState(_) => {
                 "; check that the broker runs and channels.mqtt.url"
@@ -324,7 +325,7 @@ impl Mqtt {
     }
 }
 
-/// Acknowledges what may be, in order.
+/// Acknowledges what is ready, in order.
 async fn acknowledge(left: &mut Left, client: &AsyncClient, inlet: &Inlet) -> Result<(), String> {
     while let Some((publish, was_taken)) = left.next_acknowledged() {
         if !was_taken {
@@ -335,13 +336,14 @@ async fn acknowledge(left: &mut Left, client: &AsyncClient, inlet: &Inlet) -> Re
     Ok(())
 }
 
-/// Whether a message was never written to the connection: nothing has told its number, and nothing that was left untold does.
+/// Whether a message was never written to the connection: no event reported its packet number, and no pending event
+/// does.
 fn never_left(sending: &Sending, events: &EventLoop) -> bool {
     let is_written = |event: &Event| matches!(event, Event::Outgoing(Outgoing::Publish(_)));
     sending.packet.is_none() && !events.state.events.iter().any(is_written)
 }
 
-/// What isn't acknowledged yet, in the order in which it came: brokers want their acknowledgements in that order.
+/// Messages not acknowledged yet, in order of arrival: brokers want acknowledgements in that order.
 #[derive(Default)]
 struct Left {
     waiting: VecDeque<(Publish, Stands)>,
@@ -350,9 +352,9 @@ struct Left {
 #[derive(Clone, Copy)]
 enum Stands {
     Taken,
-    /// It never will be.
+    /// It will never be accepted.
     GivenUp,
-    /// It isn't taken before.
+    /// It can't be accepted before this time.
     Until(Instant),
 }
 
@@ -361,7 +363,7 @@ impl Left {
         self.waiting.push_back((publish, stands(wait)));
     }
 
-    /// The oldest that isn't taken was tried again.
+    /// The oldest waiting message was tried again.
     fn retried(&mut self, wait: Option<Duration>) {
         if let Some((_, state)) = self.waiting.iter_mut().find(|(_, state)| matches!(state, Stands::Until(_))) {
             *state = stands(wait);
@@ -380,12 +382,12 @@ impl Left {
         })
     }
 
-    /// The oldest that isn't taken.
+    /// The oldest waiting message.
     fn first(&self) -> Option<Publish> {
         self.open().map(|(publish, _)| publish.clone())
     }
 
-    /// Ends when the oldest that isn't taken may be tried again; never where there is none.
+    /// Ends when the oldest waiting message may be tried again; never without one.
     async fn is_due(&self) {
         match self.open() {
             Some((_, due)) => tokio::time::sleep_until(due).await,
@@ -393,7 +395,8 @@ impl Left {
         }
     }
 
-    /// The next one to acknowledge, and whether it was taken. Where too many wait behind one that isn't, that one is given up.
+    /// The next message to acknowledge, and whether it was accepted. If too many wait behind a deferred one, that one
+    /// is given up.
     fn next_acknowledged(&mut self) -> Option<(Publish, bool)> {
         let (_, stands) = self.waiting.front()?;
         if matches!(stands, Stands::Until(_)) && self.waiting.len() <= UNACKNOWLEDGED {
@@ -408,8 +411,8 @@ fn stands(wait: Option<Duration>) -> Stands {
     wait.map_or(Stands::Taken, |wait| Stands::Until(Instant::now() + wait))
 }
 
-/// What a publication says: JSON with `text`, `sender` and `id`, or else plain text. None for what isn't text, and for what
-/// the broker had kept from before, which would be done again at each connection.
+/// The message in a publication: JSON with `text`, `sender` and `id`, or plain text. None for anything that isn't
+/// text. None for retained publications too, which would be carried out again at each connection.
 fn message_of(publish: &Publish, filters: &[String]) -> Option<Arrived> {
     if publish.retain || publish.topic.len() > TOPIC.limit {
         return None;
@@ -423,13 +426,13 @@ fn message_of(publish: &Publish, filters: &[String]) -> Option<Arrived> {
     if body.trim().is_empty() {
         return None;
     }
-    // An id is its sender's own: nobody can use up that of somebody else.
+    // An id belongs to its sender: nobody can use up another sender's ids.
     let provider_id = field("id").map(|id| format!("{sender}/{id}"));
-    // Beyond its bound nothing is taken: cut, two ids could become one.
+    // Nothing is accepted beyond its bound: after cutting, two ids could become equal.
     Arrived::new(&sender, &body, provider_id.as_deref()).ok()
 }
 
-/// What stands in a topic where its filter has the first `+`.
+/// The part of a topic at the filter's first `+`.
 fn sender_in<'a>(filter: &str, topic: &'a str) -> Option<&'a str> {
     let (mut levels, mut found) = (topic.split('/'), None);
     for wanted in filter.split('/') {

@@ -5,15 +5,15 @@ use ring::{hmac, signature};
 
 use super::HookRefused;
 
-/// How old a signed request may be, and how far ahead its clock: five minutes, as Slack advises.
+/// Maximum age of a signed request, and how far its time may be ahead: five minutes, as Slack advises.
 const WINDOW: SignedDuration = SignedDuration::from_mins(5);
 
-/// Whether `tag` is the HMAC-SHA256 of the parts one after the other.
+/// Whether `tag` is the HMAC-SHA256 of the concatenated parts.
 pub(super) fn is_hmac_sha256(secret: &[u8], parts: &[&[u8]], tag: &[u8]) -> bool {
     verify(hmac::HMAC_SHA256, secret, parts, tag)
 }
 
-/// The same with SHA-1, which is what Twilio signs with.
+/// The same with SHA-1, which Twilio uses.
 pub(super) fn is_hmac_sha1(secret: &[u8], parts: &[&[u8]], tag: &[u8]) -> bool {
     verify(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret, parts, tag)
 }
@@ -22,12 +22,12 @@ fn verify(algorithm: hmac::Algorithm, secret: &[u8], parts: &[&[u8]], tag: &[u8]
     hmac::verify(&hmac::Key::new(algorithm, secret), &parts.concat(), tag).is_ok()
 }
 
-/// Whether it is this key's signature of the parts one after the other.
+/// Whether it is this key's signature of the concatenated parts.
 pub(super) fn is_ed25519(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> bool {
     signature::UnparsedPublicKey::new(&signature::ED25519, key).verify(&parts.concat(), signature).is_ok()
 }
 
-/// Bytes out of hexadecimal digits.
+/// Decodes hexadecimal digits.
 pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u8>> =
         text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
@@ -39,7 +39,7 @@ pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
 /// A signed time, in seconds since 1970, that isn't too old.
 ///
 /// # Errors
-/// It is no number, or beyond five minutes from now.
+/// It isn't a number, or is more than five minutes from now.
 pub(super) fn fresh(seconds: &str, now: Timestamp) -> Result<(), HookRefused> {
     let stale = |why: String| Err(HookRefused::Stale(why));
     let Ok(signed) = seconds.parse::<i64>() else {
@@ -55,7 +55,7 @@ pub(super) fn fresh(seconds: &str, now: Timestamp) -> Result<(), HookRefused> {
     Ok(())
 }
 
-/// What may be shown of what somebody sent.
+/// The part of a sender's text that may be shown.
 pub(super) fn shortened(text: &str) -> String {
     text.chars().take(40).collect()
 }

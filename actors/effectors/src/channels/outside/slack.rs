@@ -1,7 +1,7 @@
-//! Slack: events come as signed webhooks, words go out by chat.postMessage or an incoming webhook.
+//! Slack: events arrive as signed webhooks, messages go out by chat.postMessage or an incoming webhook.
 //!
-//! A message's own name is its channel with its time stamp; an answer goes into that thread. Slack has no documented id by
-//! which a repeated message would be dropped.
+//! A message's name is its channel with its time stamp; an answer goes into that thread. Slack documents no id with
+//! which it would drop a repeated message.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,16 +66,16 @@ pub struct Slack {
     pub http: Client,
     /// `https://slack.com/api`.
     pub base_url: String,
-    /// Signs what Slack posts; without it nothing is taken in.
+    /// Verifies Slack's requests; without it nothing is accepted.
     pub signing_secret: Option<String>,
     pub out: SlackOut,
 }
 
-/// How words go out.
+/// How messages go out.
 pub enum SlackOut {
-    /// By a bot's token: to whoever wrote, into the thread.
+    /// By a bot's token: to the writer, into the thread.
     Bot(String),
-    /// By an incoming webhook: into its one channel, whoever is meant.
+    /// By an incoming webhook: into its only channel, whoever the recipient is.
     Webhook(String),
     Nowhere,
 }
@@ -97,7 +97,7 @@ impl Slack {
     }
 }
 
-/// A message that a person wrote, out of an event; none for everything else that happens in a workspace.
+/// A message that a person wrote, from an event; none for all other events of a workspace.
 fn message_of(event: &Json) -> Option<Result<Arrived, TooMuch>> {
     let text = |name: &str| event[name].as_str();
     let is_said = match text("type")? {
@@ -108,7 +108,7 @@ fn message_of(event: &Json) -> Option<Result<Arrived, TooMuch>> {
     if !is_said || event["bot_id"].is_string() {
         return None;
     }
-    // In a channel the bot is addressed by its own name first.
+    // In a channel people address the bot by its own name first.
     let body = text("text")?;
     let body =
         body.strip_prefix("<@").and_then(|rest| rest.split_once('>')).map_or(body, |(_, rest)| rest.trim_start());
@@ -174,7 +174,7 @@ impl Transport for Slack {
     }
 }
 
-/// Slack says in the body whether it took a message.
+/// Slack's answer body says whether it accepted a message.
 fn posted(answer: &Json) -> Attempted {
     if answer["ok"] == true {
         return Attempted::Delivered { provider_id: answer["ts"].as_str().map(str::to_owned) };

@@ -1,8 +1,8 @@
-//! Telegram, by a bot that asks for its messages (long polling).
+//! Telegram, by a bot that polls for its messages (long polling).
 //!
-//! Telegram keeps a message until the next question names a later one, so what isn't on disk here is brought again, also
-//! over a crash; what is over the rate of who may command is left there for later. Sender and recipient are the user's number. The Bot API knows no id by which a repeated message would be
-//! dropped.
+//! Telegram keeps a message until the next request names a later one. So messages that aren't on disk here are
+//! delivered again, also after a crash. A listed sender's messages over the rate are left there for later. Sender and
+//! recipient are the user's number. The Bot API has no id with which Telegram would drop a repeated message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,15 +21,16 @@ use super::connected::BackOff;
 use super::keys::{ChannelKeys, channel_section, exposed};
 use super::{Arrived, Inlet, Taken, Transport, address, answers};
 
-/// How long Telegram holds a question open when nothing is new.
+/// How long Telegram holds a request open while nothing is new.
 const POLL: Duration = Duration::from_secs(50);
-/// How much longer than that an answer may take.
+/// How much longer an answer may take.
 const GRACE: Duration = Duration::from_secs(15);
-/// How often it is looked for what is new while something is left there.
+/// How often it polls while deferred messages are left there.
 const LOOK: Duration = Duration::from_secs(1);
-/// Messages that are left there at most, with those behind: Telegram shows a hundred at once, and a stop must be among them.
+/// Maximum number of deferred messages, including those behind them: Telegram shows a hundred at once, and a stop
+/// must be among them.
 const LEFT: usize = 50;
-/// Longest message that Telegram takes, in characters.
+/// Maximum length of a message, in characters.
 const LONGEST: usize = 4096;
 
 channel_section! {
@@ -59,7 +60,7 @@ impl ChannelKeys for TelegramKeys {
 /// A bot.
 pub struct Telegram {
     pub http: Client,
-    /// `https://api.telegram.org`, or a server of one's own.
+    /// `https://api.telegram.org`, or another server with this interface.
     pub base_url: String,
     pub token: String,
 }
@@ -69,7 +70,7 @@ impl Telegram {
         format!("{}/bot{}/{method}", self.base_url.trim_end_matches('/'), self.token)
     }
 
-    /// What is new from `offset` on.
+    /// New updates from `offset` on.
     async fn updates(&self, offset: Option<i64>, poll: Duration) -> Result<Vec<Json>, String> {
         let mut asked = json!({"timeout": poll.as_secs(), "allowed_updates": ["message"]});
         if let Some(offset) = offset {
@@ -95,7 +96,7 @@ impl Telegram {
     }
 }
 
-/// The message of an update, if it is text of a person to the bot alone.
+/// The message of an update, if it is a person's text in a private chat with the bot.
 fn message_of(update: &Json) -> Option<Arrived> {
     let message = &update["message"];
     let (from, text) = (message["from"]["id"].as_i64()?, message["text"].as_str()?);
@@ -133,7 +134,7 @@ impl Transport for Telegram {
         Some(
             async move {
                 let (mut left, mut pause, mut stops) = (Left::default(), BackOff::new(), inlet.line().stops());
-                // Asked without waiting at first: whether the token is good should be known soon.
+                // The first request doesn't wait, to find out soon whether the token is valid.
                 let mut poll = Duration::ZERO;
                 loop {
                     let updates = match self.updates(left.offset, poll).await {
@@ -151,7 +152,7 @@ impl Transport for Telegram {
                         left.give_up(inlet);
                     }
                     if let Err(why) = take(updates, &mut left, inlet).await {
-                        // Not acknowledged, so Telegram brings it again.
+                        // Not acknowledged, so Telegram delivers it again.
                         inlet.line().down(format!("a message could not be taken yet: {why}"));
                         pause.wait().await;
                     } else {
@@ -159,7 +160,7 @@ impl Transport for Telegram {
                     }
                     poll = POLL;
                     if !left.later.is_empty() {
-                        // What is left comes again at once, whatever is waited for.
+                        // Deferred messages are returned again at once, however long the request may wait.
                         tokio::time::sleep(LOOK).await;
                         poll = Duration::ZERO;
                     }
@@ -170,14 +171,15 @@ impl Transport for Telegram {
     }
 }
 
-/// What is left with Telegram. It takes back only everything before a number, so what came behind is remembered.
+/// Messages left with Telegram. It can only confirm everything before a number, so later accepted messages are
+/// remembered.
 #[derive(Default)]
 struct Left {
-    /// From which update on nobody has told Telegram that it was taken.
+    /// The first update that hasn't been confirmed to Telegram.
     offset: Option<i64>,
-    /// Over the rate: when each is tried again.
+    /// Over the rate, with the time of the next attempt.
     later: BTreeMap<i64, Instant>,
-    /// Taken behind those.
+    /// Accepted messages behind those.
     taken: BTreeSet<i64>,
 }
 
@@ -185,7 +187,7 @@ impl Left {
     fn take(&mut self, update: i64) {
         self.later.remove(&update);
         self.taken.insert(update);
-        // Up to the first that is left all is taken.
+        // Everything before the first deferred message is accepted.
         let first_left = self.later.first_key_value().map_or(i64::MAX, |(id, _)| *id);
         while let Some(first) = self.taken.first().copied().filter(|first| *first < first_left) {
             self.taken.remove(&first);
@@ -193,7 +195,7 @@ impl Left {
         }
     }
 
-    /// What was wanted before a stop isn't done after it.
+    /// Requests from before a stop aren't carried out after it.
     fn give_up(&mut self, inlet: &Inlet) {
         for update in self.later.keys().copied().collect::<Vec<_>>() {
             inlet.line().count("limited");
@@ -201,7 +203,7 @@ impl Left {
         }
     }
 
-    /// Leaves it for later; false where so many are left that a stop behind them might not be seen.
+    /// Defers it; false if so many are deferred that a stop behind them might not be seen.
     fn leave(&mut self, update: i64, wait: Duration) -> bool {
         let is_known = self.later.contains_key(&update);
         let has_room = is_known || self.later.len() + self.taken.len() < LEFT;
@@ -212,7 +214,7 @@ impl Left {
     }
 }
 
-/// Takes what is new, and what was left and may be taken now. An error: it isn't on disk.
+/// Handles new messages, and deferred ones that are due. An error means that one isn't on disk.
 async fn take(updates: Vec<Json>, left: &mut Left, inlet: &Inlet) -> Result<(), String> {
     for update in updates {
         let is_taken = |id: &i64| left.taken.contains(id) || left.offset.is_some_and(|offset| *id < offset);

@@ -1,4 +1,4 @@
-//! TLS for what isn't HTTP: rustls with ring, and this machine's authorities or those of a file.
+//! TLS for protocols other than HTTP: rustls with ring, and the certificate authorities of this machine or of a file.
 
 use std::error::Error;
 use std::path::Path;
@@ -11,11 +11,12 @@ use rustls_platform_verifier::ConfigVerifierExt;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// Makes a connection private; the server must show a certificate of this name. `section` is the channel's in the
-/// configuration, for the words of an error, and `authorities` its `ca_file`.
+/// Encrypts a connection; the server must have a certificate for this name. For error messages, `section` is the
+/// channel's section in the configuration. `authorities` is its `ca_file`.
 ///
 /// # Errors
-/// The authorities can't be read, the server isn't who it should be, or it doesn't speak TLS: with the fix.
+/// The authorities can't be read, the server's certificate is wrong, or it doesn't speak TLS; the error includes the
+/// fix.
 pub(super) async fn shaken(
     stream: TcpStream,
     host: &str,
@@ -23,7 +24,7 @@ pub(super) async fn shaken(
     section: &str,
 ) -> Result<TlsStream<TcpStream>, String> {
     let file = authorities.map(Path::to_owned);
-    // Reading the machine's authorities takes longer than others on this thread may wait.
+    // Loading the machine's authorities takes longer than this thread may be blocked.
     let read = tokio::task::spawn_blocking(move || config(file.as_deref())).await.map_err(|error| error.to_string())?;
     let config = read.map_err(|why| format!("TLS: {why}; correct {section}.ca_file"))?;
     let name = ServerName::try_from(host.to_owned()).map_err(|error| format!("TLS: {host:?}: {error}"))?;
@@ -35,10 +36,10 @@ pub(super) async fn shaken(
 }
 
 fn nobody(section: &str) -> String {
-    format!("; nobody speaks TLS at this port: correct the scheme and the port in {section}")
+    format!("; the server doesn't speak TLS at this port: correct the scheme and the port in {section}")
 }
 
-/// What a person can do about an error of TLS, somewhere among its causes, with a semicolon before it; else nothing.
+/// What a person can do about a TLS error among the causes, starting with a semicolon; else empty.
 pub(super) fn fix(error: &(dyn Error + 'static), section: &str) -> String {
     use CertificateError as Bad;
     let wrong = match found(error) {
@@ -48,10 +49,10 @@ pub(super) fn fix(error: &(dyn Error + 'static), section: &str) -> String {
     };
     match wrong {
         Bad::UnknownIssuer => {
-            format!("; its authority isn't believed: set {section}.ca_file to the certificate of a private authority")
+            format!("; its authority isn't trusted: set {section}.ca_file to the certificate of a private authority")
         }
         Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {
-            format!("; write the name that stands in the certificate into the address in {section}")
+            format!("; write the name in the certificate into the address in {section}")
         }
         Bad::Expired | Bad::ExpiredContext { .. } | Bad::NotValidYet | Bad::NotValidYetContext { .. } => {
             "; renew the server's certificate, or correct the clock of this machine".into()
@@ -60,7 +61,7 @@ pub(super) fn fix(error: &(dyn Error + 'static), section: &str) -> String {
     }
 }
 
-/// The error of rustls among the causes. What an I/O error carries isn't among its causes.
+/// The rustls error among the causes. The error inside an I/O error isn't among its causes.
 fn found<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let carried = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     if let Some(carried) = carried {
@@ -70,7 +71,7 @@ fn found<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
 }
 
 fn config(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
-    // It fails when another part of the process has chosen already.
+    // It fails if another part of the process has already chosen one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let Some(path) = authorities else {
         return ClientConfig::with_platform_verifier().map(Arc::new).map_err(|error| error.to_string());

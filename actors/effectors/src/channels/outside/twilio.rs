@@ -1,8 +1,7 @@
 //! Twilio: text messages and calls. In by signed webhooks, out by its REST interface.
 //!
-//! Twilio signs no time, so a request may be played again for ever; the message's own id, which the gateway keeps for good,
-//! makes that do nothing. Its
-//! interface has no id by which a repeated order would be dropped.
+//! Twilio signs no time, so a request can be replayed for ever. The gateway keeps the message's id for good, so a
+//! replay does nothing. The interface has no id with which Twilio would drop a repeated order.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,9 +22,9 @@ use super::signature::is_hmac_sha1;
 use super::twilio_form::{Form, is_number};
 use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, address, answers};
 
-/// Longest text message that Twilio takes, in characters.
+/// Maximum length of a text message, in characters.
 const LONGEST: usize = 1600;
-/// Longest text that is read aloud, in characters of TwiML.
+/// Maximum length of a text read aloud, in characters of TwiML.
 const LONGEST_CALL: usize = 3500;
 
 channel_section! {
@@ -84,16 +83,16 @@ pub struct Twilio {
     /// `https://api.twilio.com`.
     pub base_url: String,
     pub account: String,
-    /// Also signs what Twilio posts.
+    /// Also verifies Twilio's requests.
     pub token: String,
     /// The number that it writes and calls from.
     pub from: String,
-    /// Where Twilio reaches this daemon, as it signs it: without the path.
+    /// This daemon's address as Twilio signs it, without the path.
     pub public_url: Option<String>,
 }
 
 impl Twilio {
-    /// Whether a signature is of this account for any address by which the request may have been made: Twilio signs the
+    /// Whether a signature belongs to this account, for any address that the request may have had: Twilio signs the
     /// address with or without its usual port.
     fn is_signed(&self, target: &str, joined: &str, signature: &[u8]) -> bool {
         let Some(public) = &self.public_url else { return false };
@@ -115,7 +114,7 @@ impl Twilio {
     }
 }
 
-/// What is signed of a form: names and values, sorted by name.
+/// The signed text of a form: names and values, sorted by name.
 fn joined(body: &[u8]) -> Result<String, String> {
     let mut form = BTreeMap::new();
     for (name, value) in url::form_urlencoded::parse(body) {
@@ -126,13 +125,13 @@ fn joined(body: &[u8]) -> Result<String, String> {
     Ok(form.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).collect())
 }
 
-/// A number, also of WhatsApp: names of senders can be anybody's.
+/// A number, also of WhatsApp. Other sender names could be anybody's.
 fn is_nameable(sender: &str) -> bool {
     let rest = sender.strip_prefix("whatsapp:").unwrap_or(sender);
     is_number(rest) || sender.starts_with("client:") || sender.starts_with("sip:")
 }
 
-/// An address as it stands, with its usual port, and without a port.
+/// An address unchanged, with its usual port, and without a port.
 fn spellings(address: &str) -> Vec<String> {
     let mut all = vec![address.to_owned()];
     let Ok(url) = Url::parse(address) else { return all };
@@ -148,7 +147,7 @@ fn spellings(address: &str) -> Vec<String> {
     all
 }
 
-/// What may stand in TwiML.
+/// Escapes text for TwiML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -216,8 +215,8 @@ impl Transport for Twilio {
                        channels.twilio.public_url with the webhook's address at Twilio";
             return Err(HookRefused::Forged(why.into()));
         }
-        // Only now: who has no signature learns nothing of what is read.
-        // The address is signed without an end, so fields may have been moved into it.
+        // Checked only now, so that an unsigned request learns nothing about what is read. The signed address has no
+        // end mark, so fields may have been moved into it.
         if ["AccountSid", "From", "MessageSid", "CallSid"].iter().any(|name| request.target.contains(name)) {
             return Err(malformed("the address holds the name of a field; set another webhook address at Twilio"));
         }
@@ -228,12 +227,12 @@ impl Transport for Twilio {
         }
         let arrived = |sender: &str, body: &str, id: &str| {
             if form.has_unknown {
-                tracing::warn!("a webhook of Twilio has a field that isn't known here, so its sender isn't believed");
+                tracing::warn!("a webhook of Twilio has a field that isn't known here, so its sender isn't trusted");
             }
             if form.is_ambiguous {
                 tracing::warn!(
                     "the signature of a webhook of Twilio fits another sender or other words as well, so its sender isn't \
-                     believed; write it again without words such as \"From\" or \"Body\" in capitals"
+                     trusted; write it again without words such as \"From\" or \"Body\" in capitals"
                 );
             }
             let arrived = Arrived::new(sender, body, Some(id)).map_err(|why| malformed(&why.to_string()))?;
@@ -252,7 +251,8 @@ impl Transport for Twilio {
                     let asking = "<Gather input=\"speech\" speechTimeout=\"auto\"><Say>I am listening.</Say></Gather>";
                     return Ok(Hooked { messages: Vec::new(), answer: twiml(asking) });
                 };
-                // One call may hold several utterances. The signature is that of the whole text, however it is cut into fields.
+                // One call may contain several utterances. The signature covers the whole text, however it is divided
+                // into fields.
                 let id = format!("{id}/{}", STANDARD.encode(&signature));
                 let answer = twiml("<Say>I have it, and answer by text message.</Say><Hangup/>");
                 Ok(Hooked { messages: vec![arrived(from, said, &id)?], answer })

@@ -1,43 +1,43 @@
-//! What Twilio posts, read strictly.
+//! Twilio's requests, parsed strictly.
 //!
-//! Twilio signs names and values one after the other, sorted, with nothing between them. So whoever has one signed text can
-//! cut it into other names and values, and the signature still fits. Each field therefore has its form, none is given twice,
-//! and what names the sender or the message stands nowhere but in its own field. Where the signed text can be read in a second
-//! way, with another sender or other words, nobody is believed to have written it.
+//! Twilio signs names and values one after the other, sorted, with no separators. So a person with one signed text
+//! can divide it into other names and values, and the signature still matches. Therefore each field must have its
+//! form, no field may occur twice, and text that names the sender or the message may occur only in its own field. If
+//! the signed text can be read in a second way, with another sender or other words, the sender is not trusted.
 
 use std::collections::BTreeMap;
 
-/// A form that is what Twilio can have meant.
+/// A form that Twilio can have sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Form {
     fields: BTreeMap<String, String>,
-    /// A field isn't known here, so the text may have been cut elsewhere: nobody is believed to have written it.
+    /// A field isn't known here, so the text may have been divided differently: the sender is not trusted.
     pub has_unknown: bool,
-    /// The signed text can be cut into another sender or other words as well: nobody is believed to have written it.
+    /// The signed text can also be divided into another sender or other words: the sender is not trusted.
     pub is_ambiguous: bool,
 }
 
-/// What a field may hold.
+/// The form of a field's value.
 #[derive(Clone, Copy)]
 enum Kind {
     /// Two letters, and 32 hexadecimal digits.
     Sid(&'static [&'static str]),
     Party,
-    /// A number of at most so many digits.
+    /// A number with at most this many digits.
     Count(usize),
-    /// Letters, digits and a few signs: an enumeration of Twilio's.
+    /// Letters, digits and a few signs: one of Twilio's enumerations.
     Word,
-    /// Letters and what stands in names of places.
+    /// Letters and other characters of place names.
     Place,
     Url,
     /// What a person wrote or said.
     Words,
 }
 
-/// Longest value of all but words, in bytes.
+/// Maximum length of values except words, in bytes.
 const VALUE: usize = 512;
 
-/// The fields of its messages and calls, as they are documented. A number may follow the name (`MediaUrl0`).
+/// The documented fields of its messages and calls. A number may follow the name (`MediaUrl0`).
 const FIELDS: &[(&str, Kind)] = &[
     ("MessageSid", Kind::Sid(&["SM", "MM"])),
     ("SmsSid", Kind::Sid(&["SM", "MM"])),
@@ -93,7 +93,7 @@ const FIELDS: &[(&str, Kind)] = &[
     ("Label", Kind::Words),
 ];
 
-/// More fields, whose values are words of Twilio's.
+/// Further fields whose values are enumerations.
 const ENUMERATIONS: &[&str] = &[
     "MessageStatus",
     "Direction",
@@ -109,14 +109,14 @@ const ENUMERATIONS: &[&str] = &[
     "Digits",
 ];
 
-/// Names that say who wrote and which message it is.
+/// Names of fields that identify the sender and the message.
 const NAMING: [&str; 3] = ["From", "MessageSid", "CallSid"];
 
 impl Form {
-    /// Out of the body of a request.
+    /// Parses the body of a request.
     ///
     /// # Errors
-    /// A field is given twice, or isn't what Twilio gives.
+    /// A field occurs twice, or has a form that Twilio doesn't send.
     pub fn read(body: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(body).map_err(|_| "the body is no form: it isn't UTF-8".to_owned())?;
         let (mut fields, mut has_unknown) = (BTreeMap::new(), false);
@@ -152,7 +152,7 @@ impl Form {
         Ok(form)
     }
 
-    /// A field that isn't empty.
+    /// A field, unless it is empty.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
@@ -166,7 +166,7 @@ fn kind_of(name: &str) -> Option<Kind> {
     found.or_else(|| ENUMERATIONS.contains(&name).then_some(Kind::Word))
 }
 
-/// As Twilio names its fields.
+/// Whether a name has the form of Twilio's field names.
 fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_uppercase())
@@ -195,7 +195,7 @@ fn is_sid(text: &str, kinds: &[&str]) -> bool {
     kinds.iter().any(|kind| text.strip_prefix(kind).is_some_and(is_hex))
 }
 
-/// A number (E.164) or short code, also of WhatsApp; a name that stands for a sender; a client or an address of SIP.
+/// A number (E.164) or short code, also of WhatsApp; a sender's name; a client or a SIP address.
 fn is_party(text: &str) -> bool {
     let text = ["whatsapp:", "messenger:", "rcs:"].iter().find_map(|kind| text.strip_prefix(kind)).unwrap_or(text);
     let is_named = |rest: &str| {
@@ -218,7 +218,8 @@ pub(super) fn is_number(text: &str) -> bool {
     }
 }
 
-/// Whether a field hides what names a sender or a message: in its value, in its own name, or where the two meet.
+/// Whether a field hides text that identifies a sender or a message: in its value, in its own name, or where the two
+/// meet.
 fn name_within(name: &str, value: &str) -> bool {
     let own = if NAMING.iter().any(|naming| name.ends_with(naming)) { name.len() } else { 0 };
     let joined = format!("{name}{value}");
@@ -239,15 +240,15 @@ fn follows(naming: &str, rest: &str) -> bool {
     digits >= 3 || ["client:", "sip:"].iter().any(|kind| rest.starts_with(kind))
 }
 
-/// What Twilio looks up of a number: all four or none.
+/// What Twilio adds about a number: all four or none.
 const PLACES: [&str; 4] = ["City", "Country", "State", "Zip"];
-/// Characters of a sender's name in letters, at most 11 by GSM, and some room.
+/// Maximum length of a sender's alphabetic name: 11 by GSM, with some reserve.
 const NAME: usize = 24;
 
 /// Whether the signed text can have been another form, with another sender or other words.
 ///
-/// Each form has a `From`, so the real one stands in the text wherever it is cut. Only a text with one place that can begin a
-/// sender leaves no choice. The same holds for the words.
+/// Each form has a `From`, so the real one is somewhere in the text, however it is divided. Only a text with exactly
+/// one place where a sender can begin is unambiguous. The same holds for the words.
 fn is_ambiguous(fields: &BTreeMap<String, String>) -> bool {
     let text: String = fields.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]).collect();
     let has = |name: &str| fields.contains_key(name);
@@ -262,13 +263,13 @@ fn is_ambiguous(fields: &BTreeMap<String, String>) -> bool {
             return true;
         }
     }
-    // A name such as "Zip12345" or "12345Label" would make a sender and a field of one.
+    // A name such as "Zip12345" or "12345Label" could be read as part of a sender or of a field.
     let places = |of: &str| PLACES.iter().filter(|place| has(&format!("{of}{place}"))).count();
     let (from, to) = (places("From"), places("To"));
     if !matches!(from, 0 | 4) || from > to || from == 4 && last_place_can_be_a_name(fields) {
         return true;
     }
-    // Fields between the words and the sender, and behind the sender, that not every form has.
+    // Fields between the words and the sender, and after the sender, that not every form has.
     let is_place = has("Latitude") && has("Longitude");
     let is_button = !has("ButtonText") || fields.get("ButtonText") == fields.get("Body");
     if (has("Label") || has("Address")) && !(is_place && filled("Latitude") && filled("Longitude"))
@@ -297,9 +298,10 @@ fn is_ambiguous(fields: &BTreeMap<String, String>) -> bool {
     !is_call && fields.keys().any(|name| of_calls(name))
 }
 
-/// A stranger called "Zip12345" whose words end as the sender's first three places would makes a whole form of somebody else,
-/// and no field of it looks wrong. The places of who is called stand in it in any case. So a name must be impossible there:
-/// too long, of other signs, or sent to a country to which nobody sends by a name.
+/// A stranger may be called "Zip12345", with words that end like the sender's first three place fields. That makes a
+/// whole form of somebody else, and no field of it looks wrong. The called number's place fields are in it in any
+/// case. So such a name must be impossible here: too long, with other characters, or sent to a country where senders
+/// can't have names.
 fn last_place_can_be_a_name(fields: &BTreeMap<String, String>) -> bool {
     let zip = fields.get("FromZip").map_or("", String::as_str);
     // Twilio: "Alphanumeric Sender ID", which isn't supported in the countries of +1.
@@ -307,12 +309,13 @@ fn last_place_can_be_a_name(fields: &BTreeMap<String, String>) -> bool {
     !zip.is_empty() && is_name_of_sender(&format!("Zip{zip}")) && !is_without_names
 }
 
-/// A sender's name in letters and digits, as GSM has it.
+/// An alphabetic sender name, as defined by GSM.
 fn is_name_of_sender(text: &str) -> bool {
     (1..=11).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ')
 }
 
-/// Whether a sender can stand here. What begins with a blank or a mark is one only as a name, and a field follows that.
+/// Whether a sender can begin here. Text that begins with a blank or a punctuation mark can only be a sender's name,
+/// and a field must follow it.
 fn can_begin_sender(rest: &str) -> bool {
     match rest.chars().next() {
         None => true,
@@ -389,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_captured_text_cut_elsewhere_is_refused_or_nobodys() {
-        // The ends of ids moved, names that swallow the rest, ids in other letters, names twice.
+        // Moved ends of ids, names that swallow the rest, ids with other letters, repeated names.
         for bad in [
             vec![("MessageSid", "SM0123456789abcdef0123456789abcdefNumMedia0")],
             vec![("MessageSid", "SM0123456789abcdef0123456789abcde")],
@@ -411,7 +414,7 @@ mod tests {
         ] {
             assert!(read(&bad).is_err(), "{bad:?}");
         }
-        // A stranger's words as the owner's: what really names the stranger must be in some other field.
+        // A stranger's words as the owner's: the stranger's real name must be in some other field.
         let real = format!("From+19995550MessageSid{SID}NumMedia0");
         for (name, value) in [
             ("Zzz", real.as_str()),
@@ -431,7 +434,7 @@ mod tests {
         }
     }
 
-    /// A message of somebody else's, as Twilio signs it, and the same text cut so that it is the owner's.
+    /// Another person's message as Twilio signs it, and the same text divided so that it seems to be the owner's.
     fn recut(real: &[(&str, &str)], cut: &[(&str, &str)]) -> Result<Form, String> {
         let signed = |pairs: &[(&str, &str)]| {
             let sorted: BTreeMap<_, _> = pairs.iter().copied().collect();
@@ -476,7 +479,7 @@ mod tests {
                 &[("Body", "open the door"), ("From", "+15550100"), (field, swallowed)],
             );
         }
-        // The stranger's own name makes the field.
+        // The stranger's own name forms the field.
         is_nobodys(
             &[("Body", "openFrom+15550100"), ("From", "CityX")],
             &[("Body", "open"), ("From", "+15550100"), ("FromCity", "X")],
@@ -492,14 +495,14 @@ mod tests {
                 ("FromZip", "12345"),
             ],
         );
-        // The same where the places of who is called are known.
+        // The same when the called number's place fields are known.
         for (to, zip, is_believed) in [
             ("+447700900199", "12345", false),
             ("+447700900199", "SW1A 1AA", false),
             ("+4915112345678", "10115", false),
             ("", "12345", false),
             ("12345", "12345", false),
-            // No name, or none can have come.
+            // No name, or no name was possible.
             ("+447700900199", "123456789", true),
             ("+447700900199", "D-10115", true),
             ("+447700900199", "", true),
@@ -524,7 +527,7 @@ mod tests {
             assert!(read(&real).map_or(true, |form| form.is_ambiguous), "{to} {zip}");
         }
         is_nobodys(&[("Body", "open"), ("From", "12345Label")], &[("Body", "open"), ("From", "12345"), ("Label", "")]);
-        // The owner's own words, but fewer.
+        // The owner's own words, but fewer of them.
         let owners = [("Body", "leave it. Label it"), ("From", "+15550100")];
         let fewer = [("Body", "leave it. "), ("From", "+15550100"), ("Label", " it")];
         assert!(read(&whole(&owners)).is_ok_and(|form| !form.is_ambiguous));
@@ -544,7 +547,7 @@ mod tests {
             ("MessageSid", SID),
         ];
         assert!(recut(&real, &only_end).map_or(true, |form| form.is_ambiguous));
-        // Plain words that only begin like a field stay the owner's.
+        // Ordinary words that only begin like a field stay the owner's.
         for words in
             ["From now on speak slowly and clearly", "Tomorrow at nine: Address the letter", "from here to there"]
         {

@@ -1,4 +1,4 @@
-//! What a letter says to the brain: who wrote, whether that can be believed, and the new words in it.
+//! An e-mail as the brain gets it: its sender, whether that can be trusted, and the new text in it.
 
 use mail_parser::{Message, MessageParser};
 use maxim_bus::bounds::{MESSAGE_ID, PROVIDER_ID, SUBJECT, digest};
@@ -7,19 +7,19 @@ use super::super::Arrived;
 use super::Vouching;
 use super::results::Results;
 
-/// Longest subject that goes with a letter's name, in characters.
+/// Maximum length of a subject that is stored with a message's name, in characters.
 const SUBJECT_LENGTH: usize = 120;
 
-/// A letter after reading.
+/// A letter after parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Letter {
     Message(Arrived),
-    /// Nothing for the brain, and why.
+    /// Not for the brain, and why.
     Ignored(String),
 }
 
-/// Reads a letter. `own` is the mailbox's address: nobody talks with himself. Automatic letters are left alone, so that two
-/// machines don't answer each other for ever; but what stops, stops.
+/// Parses a letter. `own` is the mailbox's address; letters from it are ignored. Automatic letters are ignored too,
+/// so that two machines don't answer each other for ever. But a text that stops always stops.
 pub(super) fn read(raw: &[u8], own: &str, vouching: &Vouching, stops: impl Fn(&str) -> bool) -> Letter {
     let ignored = |why: &str| Letter::Ignored(why.to_owned());
     let Some(message) = MessageParser::default().parse(raw) else { return ignored("it can't be read") };
@@ -47,9 +47,9 @@ pub(super) fn read(raw: &[u8], own: &str, vouching: &Vouching, stops: impl Fn(&s
     }
 }
 
-/// A letter's Message-ID, or its digest where that is too long, and what fits of its subject behind it.
+/// A letter's Message-ID (or its digest if that is too long), followed by as much of its subject as fits.
 fn name_of(id: &str, subject: &str) -> String {
-    // A blank ends the id where an answer looks for it.
+    // A later answer finds the end of the id by the first blank.
     let is_plain = id.len() <= MESSAGE_ID.limit && id.bytes().all(|byte| byte.is_ascii_graphic());
     let id = if is_plain { id.to_owned() } else { digest(id) };
     let room = SUBJECT.limit.min(PROVIDER_ID.limit - id.len() - 1);
@@ -57,7 +57,7 @@ fn name_of(id: &str, subject: &str) -> String {
     format!("{id} {}", &subject[..subject.floor_char_boundary(room)]).trim_end().to_owned()
 }
 
-/// Why nobody sits behind a letter (RFC 3834, and what mailing lists and answering machines say of themselves).
+/// Why a letter is automatic (RFC 3834, and the marks of mailing lists and auto-responders).
 fn automatic(message: &Message<'_>) -> Option<&'static str> {
     let header = |name: &str| {
         let found = message.headers_raw().find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -81,8 +81,8 @@ fn automatic(message: &Message<'_>) -> Option<&'static str> {
     None
 }
 
-/// Whether the From can be believed. Only the topmost line of the trusted server counts: those below may be the sender's own.
-/// Where one of those says something of DMARC in the server's name too, nothing is believed.
+/// Whether the From can be trusted. Only the topmost line of the trusted server counts, because lines below may be
+/// forged by the sender. If one of those also says something about DMARC in the server's name, nothing is trusted.
 fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool {
     let name = match vouching {
         Vouching::Nobody => return false,
@@ -93,7 +93,7 @@ fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool 
     let values = |wanted: &'static str| {
         lines.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(wanted)).map(|(_, value)| *value)
     };
-    // Of two From, or two addresses in one, servers may have checked the other.
+    // With two From lines, or two addresses in one, servers may have checked the other one.
     let is_one = message.from().is_some_and(|from| from.iter().count() == 1)
         && values("From").count() == 1
         && values("From").all(|value| readable(value).is_some());
@@ -101,7 +101,7 @@ fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool 
     let mut all = values("Authentication-Results");
     let Some(top) = all.next().and_then(readable).and_then(Results::read) else { return false };
     let is_trusted = |results: &Results| results.server.eq_ignore_ascii_case(name);
-    // What can't be read may be of the server as well.
+    // An unreadable line could also be the server's.
     let speaks_too = |below: &[u8]| match readable(below).map(|text| (text, Results::read(text))) {
         Some((_, Some(results))) => is_trusted(&results) && results.says("dmarc"),
         Some((text, None)) => text.to_ascii_lowercase().contains(&name.to_ascii_lowercase()),
@@ -110,18 +110,18 @@ fn is_vouched(message: &Message<'_>, sender: &str, vouching: &Vouching) -> bool 
     is_trusted(&top) && top.passes("dmarc", "header.from", domain) && !all.any(speaks_too)
 }
 
-/// Whether it has both its parts, and no letter that is another address's in small letters: K (U+212A) is k.
+/// Whether it has both parts, and no letter whose lower case belongs to another address: K (U+212A) becomes k.
 fn is_address(sender: &str) -> bool {
     let is_other = |c: char| !c.is_ascii() && c.to_lowercase().any(|small| small.is_ascii());
     sender.rsplit_once('@').is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty())
         && !sender.chars().any(is_other)
 }
 
-/// The lines of a letter's head, folded lines as one, as servers read them: names, and values in bytes. `None`: something in it
-/// can be read in two ways, so that the server may have checked another head than this one.
+/// The header lines of a letter, unfolded, as servers read them: names, and values in bytes. `None`: something in the
+/// header is ambiguous, so the server may have checked another header than this one.
 fn header_lines(raw: &[u8]) -> Option<Vec<(&str, &[u8])>> {
     let mut lines: Vec<(&str, &[u8])> = Vec::new();
-    // Where the value of the last line begins.
+    // The start of the last line's value.
     let (mut begun, mut at) = (0, 0);
     loop {
         let end = raw[at..].iter().position(|byte| *byte == b'\n').map_or(raw.len(), |end| at + end);
@@ -147,14 +147,14 @@ fn header_lines(raw: &[u8]) -> Option<Vec<(&str, &[u8])>> {
     }
 }
 
-/// A header's value as text; none where it holds other bytes than UTF-8, or a control character.
+/// A header's value as text; none if it isn't UTF-8, or contains a control character.
 fn readable(value: &[u8]) -> Option<&str> {
     let is_fold = |c: char| matches!(c, '\t' | '\r' | '\n');
     // Some servers write U+0080 for a zero byte.
     std::str::from_utf8(value).ok().filter(|text| !text.chars().any(|c| c.is_control() && !is_fold(c)))
 }
 
-/// What is new in an answer: up to the quoted letter or the signature.
+/// The new text of an answer: up to the quoted letter or the signature.
 fn new_words(text: &str) -> String {
     let is_end = |line: &str| {
         let line = line.trim_end();

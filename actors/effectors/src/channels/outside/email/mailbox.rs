@@ -1,4 +1,4 @@
-//! A mailbox by IMAP: what is unread is brought in, then the server is asked to say when more is there.
+//! A mailbox by IMAP: fetches unread letters, then asks the server to announce new ones (IDLE).
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -16,23 +16,23 @@ use super::super::{Inlet, Taken};
 use super::letter::{Letter, read};
 use super::{Email, PATIENCE};
 
-/// How long one IDLE lasts; servers end it after half an hour.
+/// Duration of one IDLE; servers end it after half an hour.
 const IDLE: Duration = Duration::from_secs(5 * 60);
-/// How long one lasts while something is left for later.
+/// Duration of one IDLE while letters are deferred.
 const LOOK: Duration = Duration::from_secs(3);
-/// Letters that are left for later at most.
+/// Maximum number of deferred letters.
 const LEFT: usize = 1000;
-/// A larger letter isn't fetched, in bytes.
+/// Larger letters aren't fetched, in bytes.
 const LARGEST: u32 = LETTER.limit as u32;
 
-/// Letters over the rate, by their number in the mailbox, and when each is looked at again.
+/// Letters over the rate limit, by their UID, with the time of the next attempt.
 type Left = BTreeMap<u32, Instant>;
 
-/// What a connection must be able to do.
+/// What a connection must support.
 pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + Debug + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Debug + Send> Wire for T {}
 
-/// A server that has said who it is.
+/// A server after its greeting.
 pub(super) async fn greeted<T: Wire>(stream: T) -> Result<Client<T>, String> {
     let mut client = Client::new(stream);
     let greeted = tokio::time::timeout(PATIENCE, client.read_response()).await.map_err(|_| late())?;
@@ -40,7 +40,7 @@ pub(super) async fn greeted<T: Wire>(stream: T) -> Result<Client<T>, String> {
     Ok(client)
 }
 
-/// A connection on which TLS begins next (STARTTLS). What was said before it counts for nothing.
+/// A connection on which TLS begins next (STARTTLS). Anything received before TLS is ignored.
 pub(super) async fn upgraded<T: Wire>(stream: T) -> Result<T, String> {
     let mut client = greeted(stream).await?;
     let asked = tokio::time::timeout(PATIENCE, client.run_command_and_check_ok("STARTTLS", None)).await;
@@ -51,7 +51,7 @@ pub(super) async fn upgraded<T: Wire>(stream: T) -> Result<T, String> {
 }
 
 impl Email {
-    /// Brings in what comes, until the connection ends.
+    /// Fetches letters until the connection ends.
     pub(super) async fn watch<T: Wire>(
         &self,
         client: Client<T>,
@@ -88,8 +88,8 @@ impl Email {
         })
     }
 
-    /// Everything unread, the oldest first. What is on disk, or is nothing for the brain, is marked as read; what is over the
-    /// rate stays unread until its time has come.
+    /// Fetches all unread letters, the oldest first. Letters that are on disk, or not for the brain, are marked as
+    /// read. Letters over the rate limit stay unread until their time comes.
     async fn bring<T: Wire>(&self, session: &mut Session<T>, inlet: &Inlet, left: &mut Left) -> Result<(), String> {
         let found = tokio::time::timeout(PATIENCE, session.uid_search("UNSEEN")).await.map_err(|_| late())?;
         let mut unread: Vec<u32> = found.map_err(told)?.into_iter().collect();
@@ -117,7 +117,7 @@ impl Email {
                         }
                     }
                     Letter::Ignored(why) => {
-                        tracing::info!(why, "a letter is left alone");
+                        tracing::info!(why, "a letter is ignored");
                         inlet.line().count("ignored");
                     }
                 },
@@ -138,7 +138,7 @@ async fn mark_read<T: Wire>(session: &mut Session<T>, uid: u32) -> Result<(), St
     tokio::time::timeout(PATIENCE, marking).await.map_err(|_| late())?.map_err(told).map(|_| ())
 }
 
-/// What was wanted before a stop isn't done after it.
+/// Requests from before a stop aren't carried out after it.
 async fn give_up<T: Wire>(session: &mut Session<T>, inlet: &Inlet, left: &mut Left) -> Result<(), String> {
     while let Some((uid, _)) = left.pop_first() {
         inlet.line().count("limited");
@@ -168,7 +168,7 @@ fn late() -> String {
     format!("it has not answered within {} s", PATIENCE.as_secs())
 }
 
-#[allow(clippy::needless_pass_by_value)] // as map_err gives it
+#[allow(clippy::needless_pass_by_value)] // as map_err passes it
 fn told(error: Error) -> String {
     error.to_string()
 }

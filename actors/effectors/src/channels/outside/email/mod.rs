@@ -1,7 +1,7 @@
-//! E-mail: in by IMAP, which says when something new is there (IDLE), out by SMTP.
+//! E-mail: in by IMAP with notification of new letters (IDLE), out by SMTP.
 //!
-//! A letter stays unread in its mailbox until it is on disk here. Its Message-ID names it; an answer goes into the thread by
-//! In-Reply-To and References. A mail server drops no repeated letter.
+//! A letter stays unread in its mailbox until it is on disk here. Its Message-ID is its name; an answer joins the
+//! thread by In-Reply-To and References. A mail server doesn't drop a repeated letter.
 
 mod letter;
 mod mailbox;
@@ -31,7 +31,7 @@ use super::{Inlet, Transport, address, tls};
 /// How long a mail server may take for one step.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SECTION: &str = "channels.email";
-/// The subject of a letter that answers none.
+/// The subject of a letter that isn't an answer.
 const SUBJECT: &str = "A message from Maxim";
 
 channel_section! {
@@ -139,18 +139,18 @@ pub struct MailServer {
     pub security: Security,
 }
 
-/// How the connection is kept private.
+/// How the connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
     /// TLS from the first byte.
     Tls,
-    /// TLS after a greeting; refused where the server has none.
+    /// TLS after a greeting; refused if the server doesn't offer it.
     StartTls,
-    /// None: for this machine alone.
+    /// No encryption: only for this machine.
     Plain,
 }
 
-/// A mailbox and its way out.
+/// A mailbox, and the server for outgoing mail.
 #[derive(Clone, Debug)]
 pub struct Email {
     pub imap: Option<MailServer>,
@@ -163,14 +163,14 @@ pub struct Email {
     pub vouching: Vouching,
 }
 
-/// Whose word it is that a letter is from whom it says. Anybody can write any From.
+/// What proves a letter's sender. Anyone can write any From.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Vouching {
-    /// Nobody's: every sender is a stranger.
+    /// Nothing: every sender is a stranger.
     Nobody,
-    /// The receiving server of this name, when its check of the sender's domain passed (DMARC, RFC 8601).
+    /// The receiving server of this name, if its check of the sender's domain passed (DMARC, RFC 8601).
     Server(String),
-    /// The letter's own: where nobody else can write to the mailbox.
+    /// The From line itself: for a mailbox that nobody else can write to.
     From,
 }
 
@@ -193,7 +193,7 @@ impl Email {
                 _ => Tls::Required(trusted),
             });
         }
-        // A plain server on this machine is a relay, which knows its own by their address.
+        // A server without encryption on this machine is a relay, which knows its clients by their address.
         if let Some((user, password)) = self.login.as_ref().filter(|_| server.security != Security::Plain) {
             builder = builder.credentials(Credentials::new(user.clone(), password.clone()));
         }
@@ -227,14 +227,14 @@ impl Email {
         let Some(server) = &self.smtp else {
             return Attempted::Refused { why: "nothing goes out by e-mail: set channels.email.smtp_url".into() };
         };
-        // Reading the machine's authorities takes longer than a room's thread may be busy.
+        // Loading the machine's certificates takes longer than a room's thread may be busy.
         let (own, to) = (self.clone(), server.clone());
         let made = tokio::task::spawn_blocking(move || own.transport(&to)).await.map_err(|error| error.to_string());
         let (letter, transport) = match (self.written(message), made.and_then(|made| made)) {
             (Ok(letter), Ok(transport)) => (letter, transport),
             (Err(why), _) | (_, Err(why)) => return Attempted::Refused { why },
         };
-        // What fails before the letter is begun was certainly not taken.
+        // A failure before the letter was started means that it was certainly not accepted.
         match transport.test_connection().await {
             Ok(true) => {}
             Ok(false) => {
@@ -249,7 +249,7 @@ impl Email {
     }
 }
 
-/// An error before any letter was begun.
+/// An error before any letter was started.
 fn before(host: &str, error: &SmtpError) -> Attempted {
     let why = format!("the mail server {host}: {}{}", deepest(error), tls::fix(error, SECTION));
     if error.is_permanent() {
@@ -258,10 +258,10 @@ fn before(host: &str, error: &SmtpError) -> Attempted {
     Attempted::NotNow { why, retry_after_s: None }
 }
 
-/// An error while a letter was on its way: the server's own word is certain, silence is not.
+/// An error while a letter was being sent: the server's reply is certain, silence is not.
 fn during(host: &str, error: &SmtpError) -> Attempted {
     let why = format!("the mail server {host}: {}", deepest(error));
-    // Of a connection that was never made the library tells by its words alone.
+    // For connections that were never made, the library's error differs only in its text.
     let is_unreached = error.is_tls() || error.to_string().starts_with("Connection error");
     match () {
         () if is_unreached => Attempted::NotNow { why, retry_after_s: None },
@@ -326,7 +326,7 @@ impl Email {
         let stream =
             tokio::time::timeout(PATIENCE, shaking).await.map_err(|_| "its TLS doesn't answer".to_owned())??;
         let client = match server.security {
-            // It has greeted before.
+            // It has already sent its greeting.
             Security::StartTls => Client::new(stream),
             _ => greeted(stream).await?,
         };

@@ -1,11 +1,11 @@
-//! `Authentication-Results` (RFC 8601), read token by token: what stands in a remark or between quotes is never a result.
+//! `Authentication-Results` (RFC 8601), read token by token: text in comments or quotes is never a result.
 //!
-//! What can't be read to its end says nothing. So does a header with two results of one method: one of them may be the
-//! sender's own words.
+//! A header that can't be parsed completely proves nothing. Neither does one with two results of the same method: one
+//! of them may come from the sender.
 
 use maxim_bus::bounds::RESULTS;
 
-/// What a server says of a letter.
+/// A server's statement about a letter.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Results {
     /// Its name, in lower case.
@@ -15,10 +15,10 @@ pub(super) struct Results {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Result {
-    /// In lower case, as are the outcome and the names of properties.
+    /// In lower case, like the outcome and the names of properties.
     method: String,
     outcome: String,
-    /// `ptype.property` and the value as it stands, without its quotes.
+    /// `ptype.property` and the unchanged value, without its quotes.
     properties: Vec<(String, String)>,
 }
 
@@ -32,14 +32,14 @@ enum Kind {
 #[derive(Debug, PartialEq, Eq)]
 struct Token {
     kind: Kind,
-    /// Blanks, a fold or a remark stand before it.
+    /// Blanks, a fold or a comment come before it.
     is_apart: bool,
 }
 
-/// Remarks within remarks, at most.
+/// Maximum nesting of comments.
 const DEPTH: usize = 32;
 
-/// The tokens of a header's value; none where a quote or remark has no end, or a control character stands in it.
+/// The tokens of a header's value; none if a quote or comment isn't closed, or it contains a control character.
 fn tokens(text: &str) -> Option<Vec<Token>> {
     let (mut found, mut is_apart) = (Vec::new(), false);
     let mut rest = text.chars().peekable();
@@ -107,8 +107,8 @@ impl Reader<'_> {
         (first.kind == Kind::Sign(wanted)).then(|| self.0 = rest)
     }
 
-    /// Up to the next blank or semicolon: a word, a quoted text, an address, a number of IP. Servers leave quotes out where
-    /// they should not, so other signs are a part of it.
+    /// Up to the next blank or semicolon: a word, a quoted text, an address, an IP address. Servers omit required
+    /// quotes, so other characters are part of it.
     fn value(&mut self) -> Option<String> {
         let mut value = String::new();
         let mut is_first = true;
@@ -130,14 +130,14 @@ impl Reader<'_> {
 }
 
 impl Results {
-    /// Out of a header's value.
+    /// Parses a header's value.
     pub fn read(text: &str) -> Option<Self> {
         if text.len() > RESULTS.limit {
             return None;
         }
         let tokens = tokens(text)?;
         let mut reader = Reader(&tokens);
-        // The name may stand between quotes; it goes up to the version or the first semicolon.
+        // The name may be quoted; it ends at the version or the first semicolon.
         let server = reader.value()?.to_ascii_lowercase();
         if let Some(version) = reader.word()
             && version != "1"
@@ -176,7 +176,7 @@ impl Results {
         self.results.iter().any(|result| result.method == method)
     }
 
-    /// Whether the one result of this method is a pass, with this one value of a property.
+    /// Whether the only result of this method is a pass, with only this value of a property.
     pub fn passes(&self, method: &str, property: &str, value: &str) -> bool {
         let mut of_method = self.results.iter().filter(|result| result.method == method);
         let (Some(result), None) = (of_method.next(), of_method.next()) else { return false };
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_senders_own_words_are_no_result() {
         for bad in [
-            // Between quotes.
+            // Inside quotes.
             "mx.example.org; spf=pass smtp.mailfrom=\"a; dmarc=pass header.from=example.org x\"@evil.example; dmarc=fail header.from=evil.example",
             "mx.example.org; spf=pass smtp.mailfrom=\"a\\\"; dmarc=pass header.from=example.org; x=\\\"\"@evil.example",
             "mx.example.org; spf=pass smtp.helo=\"; dmarc=pass header.from=example.org\"",
@@ -226,14 +226,14 @@ mod tests {
             "mx.example.org; dmarc=fail reason=\"dmarc=pass\" header.from=example.org",
             "mx.example.org; dmarc=\"pass\" header.from=example.org",
             "mx.example.org; \"dmarc\"=pass header.from=example.org",
-            // In remarks.
+            // Inside comments.
             "mx.example.org; spf=pass (; dmarc=pass header.from=example.org)",
             "mx.example.org; spf=pass (a (b) ; dmarc=pass header.from=example.org)",
             "mx.example.org; spf=pass (a \\) ; dmarc=pass header.from=example.org)",
             "mx.example.org; spf=pass (a \"\\)\" ; dmarc=pass header.from=example.org \\)",
             "mx.example.org; dmarc=fail (dmarc=pass) header.from=example.org",
             "mx.example.org (; dmarc=pass header.from=example.org",
-            // Two of one kind.
+            // Two of the same method.
             "mx.example.org; dmarc=pass header.from=example.org; dmarc=fail header.from=example.org",
             "mx.example.org; dmarc=pass header.from=evil.example; dmarc=pass header.from=example.org",
             "mx.example.org; dmarc=pass header.from=example.org header.from=evil.example",
@@ -254,7 +254,7 @@ mod tests {
             "mx.example.org; dmarc=pass xheader.from=example.org",
             "mx.example.org; dmarc=passheader.from=example.org",
             "mx.example.org; spf=pass dmarc=pass header.from=example.org",
-            // What has no end, or isn't of the form.
+            // Not closed, or malformed.
             "mx.example.org; dmarc=pass header.from=example.org; spf=pass smtp.mailfrom=\"x",
             "mx.example.org; dmarc=pass header.from=example.org \\",
             "mx.example.org; dmarc=pass header.from=example.org)",
