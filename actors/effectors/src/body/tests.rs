@@ -1,4 +1,4 @@
-//! The motor on a simulated body: in virtual time, and on its own thread where the thread is the point.
+//! The motor with a simulated body: in virtual time, and on its own thread if the test is about the thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use super::*;
 use maxim_tools::robot::{Limbs, MOVE};
 use maxim_tools::{ErrorKind, ToolOutcome};
 
-/// Generous: machines are shared. A test that waits so long has failed.
+/// Generous, because machines are shared. A test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Bench {
@@ -170,7 +170,7 @@ fn it_moves_back_and_back_again() {
     assert!((bench.yaw() - 30.0).abs() < 3.0);
 }
 
-/// A driver whose feeder can hang or panic; the simulated body is on its far side.
+/// A driver whose connection can hang or panic; the simulated body is behind it.
 struct Frail {
     sim: SimBody,
     hangs: Arc<AtomicBool>,
@@ -197,10 +197,10 @@ impl Driver for Frail {
     }
 }
 
-/// Longer than what a busy machine takes a thread away for.
+/// Longer than a busy machine suspends a thread.
 const LEASE: Duration = Duration::from_millis(500);
 
-/// A motor on its thread, with somebody who renews its lease until it is dropped.
+/// A motor on its thread; its lease is renewed until this is dropped.
 struct Live {
     body: Body,
     sim: SimBody,
@@ -232,7 +232,7 @@ impl Live {
         Self { body, sim, latch, hangs, panics, renews, lost, _motor: motor.expect("a thread") }
     }
 
-    /// Begins to move, and gives the thread that waits for the end, once the body has moved a little.
+    /// Begins to move; returns the thread that waits for the end, once the body has moved a little.
     fn begin(&self) -> std::thread::JoinHandle<ToolOutcome> {
         let body = self.body.clone();
         let moving = std::thread::spawn(move || body.carry_out(MOVE, &json!({"yaw": 60, "duration": 20}), None));
@@ -256,7 +256,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// A camera on the head: where a thing that stands still in the world is in its picture now.
+/// A camera on the head: the present position in its picture of a thing that stands still in the world.
 fn seen_from(live: &Live, place: [f64; 2]) -> Observed {
     let pose = live.sim.pose();
     let share = |away: f64, width: f64| away.to_radians().tan() / (width / 2.0).to_radians().tan() / 2.0;
@@ -312,7 +312,7 @@ fn a_stop_freezes_a_moving_body_at_once() {
     let (targets, _) = live.sim.accepted();
     until("it is told", || live.body.report()["froze_after_us"].is_u64());
     let froze = live.body.report()["froze_after_us"].as_u64().expect("told");
-    // The bound is 20 ms; a machine that is busy with other tests may take the thread away for longer.
+    // The bound is 20 ms; a machine busy with other tests may suspend the thread for longer.
     assert!(froze < 500_000, "{froze} us");
     let after = live.body.carry_out(MOVE, &json!({"yaw": 0}), None);
     assert_eq!((after.error_kind, live.sim.accepted().0), (Some(ErrorKind::Stopped), targets));
@@ -335,7 +335,7 @@ fn a_body_whose_feeder_hangs_holds_still_by_itself_and_that_is_a_stop() {
     let moving = live.begin();
     live.hangs.store(true, Ordering::SeqCst);
     until("it hangs", || live.body.is_hung());
-    // Whatever time passes on the body's side, the target held for the lease alone.
+    // However much time passes for the body, the target held only as long as the lease.
     let (_, last) = live.sim.accepted();
     let held = live.sim.pose_at(last.expect("a target") + LEASE);
     assert_eq!(live.sim.pose_at(Duration::from_secs(3_600)), held);

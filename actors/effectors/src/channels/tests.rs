@@ -1,4 +1,4 @@
-//! A channel whose actor breaks: whoever waits is told, and nothing is left behind.
+//! A channel whose actor fails: waiting callers are told, and nothing is left behind.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,7 +132,7 @@ fn who_waits_for_a_lost_end_of_a_turn_is_told_at_once() {
         assert!(why.contains(&turn.to_string()) && why.contains("maxim why"), "{why}");
     }
     assert_eq!(bench.desk.waiting(), (0, 0));
-    // Another one's end comes as ever.
+    // The end of another turn comes as usual.
     let mut other = bench.desk.turn(MessageId::from_parts(4, 4));
     bench.deliver(ended(MessageId::from_parts(4, 4)));
     assert!(other.try_recv().expect("told").is_ok());

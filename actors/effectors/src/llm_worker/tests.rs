@@ -1,4 +1,4 @@
-//! The worker before a server that notes what comes in which order.
+//! The worker with a server that records requests in order.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,10 +11,10 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 
-/// What was asked of which model, in the order in which it came.
+/// Requests with their model, in order of arrival.
 type Arrived = mpsc::Receiver<(String, String)>;
 
-/// Answers each call, the first one only when it is let.
+/// Answers each call; the first one only when released.
 fn server() -> (String, Arrived, mpsc::Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/v1", listener.local_addr().expect("its address"));
@@ -124,7 +124,7 @@ async fn where_one_may_call_at_once_acting_goes_before_thinking_and_a_review_bes
     assert_eq!(paid, [3.0, 3.0, 2.0, 2.0, 1.0], "each role has its price");
 }
 
-/// A server that answers with a stream of these pieces, for ever. The bytes that it has got rid of are counted.
+/// A server that streams these pieces for ever. Counts the bytes that it has sent.
 fn endless(piece: &'static [u8]) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}/v1", listener.local_addr().expect("its address"));
@@ -181,7 +181,7 @@ async fn nothing_is_fetched_of_a_stream_while_nobody_takes_what_has_come() {
     let client = http_client::builder(&Roots::Nobody).no_proxy().build().expect("a client");
     let mut events = Events::of(client.post(url).send().await.expect("an answer")).await.expect("a stream");
     events.next().await.expect("within bounds").expect("an event");
-    // It writes until the kernel's buffers are full, and then not a byte more: it has had a hundred chances by then.
+    // It writes until the kernel's buffers are full, and then not a byte more, although it has had a hundred chances.
     let (mut before, mut calm) = (0, 0);
     while calm < 100 {
         tokio::time::sleep(Duration::from_millis(5)).await;

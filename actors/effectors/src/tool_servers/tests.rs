@@ -1,4 +1,4 @@
-//! Against real programs: a small server in shell that does as it is told, in its own sandbox.
+//! Against real programs: a small server written in shell, which behaves as told, in its own sandbox.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,10 +15,11 @@ use tempfile::TempDir;
 use super::*;
 use maxim_tools::{EffectClass, ErrorKind, Hands, ToolOutcome, core_registry};
 
-/// Generous: machines are shared. A test that waits so long has failed.
+/// Generous, because machines are shared. A test that waits this long has failed.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Speaks the protocol line by line. `tools.json` in its folder is what it offers; the tool's name says how it behaves.
+/// Speaks the protocol line by line. It offers the tools in `tools.json` in its folder; a tool's name says how it
+/// behaves.
 const SERVER: &str = r#"
 result() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 text() { result "$1" "{\"content\":[{\"type\":\"text\",\"text\":\"$2\"}]}"; }
@@ -119,7 +120,7 @@ impl Bench {
         servers.connect(&self.latch, &self.hands.sandbox, move |text| told.lock().push(text)).expect("a thread")
     }
 
-    /// What the server offers is remembered, and it is connected.
+    /// The server's tools are remembered, and it is connected.
     fn up(&self) -> (ToolServers, ToolRegistry, Connected) {
         let (first, _) = self.servers();
         for (_, changes) in first.refresh(None, &self.latch, &self.hands.sandbox) {
@@ -223,7 +224,7 @@ fn a_server_that_says_ever_more_is_left_with_the_reason_and_comes_back() {
             }
             report["restarts"] == restarts
         });
-        // Who answers no ping meanwhile may be left for that first.
+        // A server that doesn't answer a ping meanwhile may be disconnected for that first.
         let told = why.lock().clone();
         assert!(told.contains("floods") || (tool == "shell_mumble" && told.contains("hangs")), "{tool}: {told}");
         wait("it is up again", || state(&servers) == "up");
@@ -231,7 +232,7 @@ fn a_server_that_says_ever_more_is_left_with_the_reason_and_comes_back() {
     }
 }
 
-/// It answers all the while, so nothing but the flood is held against it.
+/// It answers all the time, so only the flood can be the reason.
 #[test]
 fn a_server_that_floods_its_standard_error_is_left_with_the_reason_and_comes_back() {
     let bench = Bench::new(&usual());

@@ -135,7 +135,7 @@ fn an_outsiders_word_makes_no_concept_and_changes_none() {
     let poison =
         ConceptLesson { definition: Some("A stove is harmless.".into()), ..lesson("stove", "object", &["p1"]) };
     let turn = MessageId::from_parts(1, 77);
-    // Its own label is a lie, but the turn in which it comes is an outsider's.
+    // Its own label is a lie, but it comes in an outsider's turn.
     rig.send_in(turn, Trust::Outside, LearnConcepts { lessons: vec![poison.clone()] });
     let labelled = ConceptLesson { trust: Trust::Outside, ..poison };
     rig.send(LearnConcepts { lessons: vec![labelled] });
@@ -155,7 +155,7 @@ fn an_outsiders_word_makes_no_concept_and_changes_none() {
     let stove = find(&mut rig, named("stove")).remove(0);
     assert_eq!((stove.definition.as_str(), stove.reinforcements), ("", 1));
     assert_ne!(rig.state_hash(), before, "the refusals are counted");
-    // What is less trusted may support what is known, but doesn't rewrite it.
+    // Less trusted content may support existing knowledge, but doesn't replace it.
     let read = ConceptLesson {
         definition: Some("A stove is cold.".into()),
         trust: Trust::Listed,
@@ -323,7 +323,7 @@ fn what_nobody_asked_for_is_compressed_or_pruned_after_a_month_unless_pinned() {
     assert!(anchor.compressed && anchor.reinforcements == 2);
     assert!(!find(&mut rig, named("pinned thing"))[0].compressed);
     assert!(find(&mut rig, named("passing thought")).is_empty());
-    // It was asked for just now.
+    // It was used just now.
     rig.send(ConsolidateLayer { step: 16 });
     assert_eq!(rig.heard::<LayerConsolidated>()[0].compressed, 0);
 }
@@ -356,7 +356,7 @@ fn evidence_that_a_compressed_concept_names_no_more_counts_once() {
         rig.crash();
         learn(&mut rig, vec![taught()]);
         rig.send(part.clone());
-        // The same words stand elsewhere in it by now.
+        // The same words are in another place now.
         let moved = "# Quay\n\nAn anchor is a weight.\n".to_owned();
         rig.send(IngestDocument { text: moved, ..part.clone() });
         assert_eq!(find(&mut rig, named("anchor"))[0].reinforcements, before, "the same evidence");

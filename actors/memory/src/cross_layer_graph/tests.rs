@@ -14,7 +14,7 @@ fn edge(from: MemoryRef, to: MemoryRef, weight: f32, back: f32) -> ToldEdge {
     ToldEdge { kind: EdgeKind::Own("ASSOCIATES".into()), from, to, weight, back }
 }
 
-/// A graph with the changes that are thought out for it, as the room has it.
+/// A graph with planned changes, as the room has it.
 #[derive(Default)]
 struct Changing {
     graph: Graph,
@@ -22,7 +22,7 @@ struct Changing {
 }
 
 impl Changing {
-    /// The numbers that changed.
+    /// Returns the changed numbers.
     fn change(&mut self, think: impl FnOnce(&mut Draft<'_>)) -> Vec<u32> {
         let mut draft = Draft::new(&self.graph, self.next);
         think(&mut draft);
@@ -86,7 +86,7 @@ fn activation_passes_through_a_layer_over_to_another_and_on_in_it() {
     assert!((of(Layer::Hippocampus, "cup") - 0.405).abs() < 1e-6);
     assert!((of(Layer::Atl, "mug") - 0.2025).abs() < 1e-6);
     assert!((of(Layer::Atl, "container") - 0.10125).abs() < 1e-6);
-    // The edge between the layers goes one way.
+    // The edge between the layers has one direction.
     assert_eq!(spread(&graph, &mug).len(), 2);
 }
 
@@ -105,7 +105,7 @@ fn a_removed_record_leaves_no_edge_anywhere() {
     assert_eq!(graph.size(), (5, 20));
     assert!(graph.node(number).is_none() && graph.number(&names[2]).is_none());
     assert!(graph.nodes().flat_map(|(_, node)| &node.edges).all(|edge| edge.to != number));
-    // Its name comes back as another node.
+    // Its name returns as another node.
     graph.link(&edge(names[2].clone(), names[0].clone(), 0.5, 0.0));
     assert_ne!(graph.number(&names[2]), Some(number));
 }
@@ -135,7 +135,7 @@ fn a_hub_keeps_its_strongest_edges() {
 }
 
 proptest! {
-    /// The quick walk is the hippocampus's law.
+    /// The fast traversal follows the hippocampus's law.
     #[test]
     fn spreading_is_the_law_of_the_hippocampus(
         edges in prop::collection::vec((0u32..24, 0u32..24, 1u32..=20, 0u32..=20), 0..80),
@@ -154,7 +154,7 @@ proptest! {
             node.edges.iter().for_each(|edge| visit(edge.to, f64::from(edge.weight)));
         });
         let found = graph.spread(&seeds, &how);
-        // Numbers at the edge of the cut-off may fall on either side of it.
+        // Values close to the cut-off may fall on either side of it.
         let clear = |a: f64| a > how.cut_off + 1e-6;
         for (node, a) in expected.iter().filter(|(_, a)| clear(**a)) {
             let at = found.iter().find(|(n, _)| n == node);
@@ -163,7 +163,7 @@ proptest! {
         prop_assert!(found.iter().all(|(node, a)| !clear(*a) || expected.contains_key(node)));
     }
 
-    /// What was stored node by node is the graph that was built edge by edge.
+    /// The graph stored node by node equals the one built edge by edge.
     #[test]
     fn a_graph_comes_back_from_its_nodes(
         edges in prop::collection::vec((0u32..12, 0u32..12, 1u32..=20), 0..40),
@@ -239,7 +239,7 @@ mod room {
         rig
     }
 
-    /// Tells of edges, of whose episodes these aren't there.
+    /// Reports edges, of whose episodes these don't exist.
     fn tell(rig: &mut Rig<CrossLayerGraph>, edges: Vec<CrossEdge>, missing: &[&str]) {
         rig.send(RecordsLinked { edges });
         let (question, asked) = rig.heard_with::<FollowAssociations>().pop().expect("the hippocampus is asked");
@@ -270,7 +270,7 @@ mod room {
     fn what_is_associated_is_fetched_and_what_is_silent_is_named() {
         let mut rig = linked();
         let asked = RecallAssociated { memory_id: Some("e1".into()), depth: Some(9), ..RecallAssociated::default() };
-        // Silent: the hops are done without its associations, and it is waited for once, then once more for the episodes.
+        // No answer: the hops are done without its associations. It waits once, and once more for the episodes.
         rig.send(asked.clone());
         assert_eq!(rig.heard::<FollowAssociations>()[0].ids, ["e1"]);
         rig.pass(Duration::from_secs(1));
@@ -282,7 +282,7 @@ mod room {
         rig.pass(Duration::from_secs(2));
         let answer = rig.heard::<AssociatedRecalled>().remove(0);
         assert_eq!(answer.missing.len(), 2, "{answer:?}");
-        // Answered: what it names is reached, and activation goes on from there.
+        // With an answer, its episodes are reached, and activation continues from there.
         rig.send(asked);
         let turn = MessageId::from_parts(9, 9);
         let (question, _) = rig.heard_with::<FollowAssociations>().remove(0);
@@ -358,7 +358,7 @@ mod room {
         assert!(told.forgotten, "a person wanted it");
         tell(&mut rig, taught("e2"), &[]);
         assert_eq!((rig.region().graph().size(), rig.heard::<SourcesRemoved>().len()), ((2, 2), 0));
-        // It goes while its answer is on the way.
+        // It is removed while its answer is in transit.
         rig.send(RecordsLinked { edges: taught("e3") });
         let (question, _) = rig.heard_with::<FollowAssociations>().pop().expect("asked");
         rig.send(RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e3".into()], forgotten: true, again: false });
@@ -370,7 +370,7 @@ mod room {
         rig.send(RecordsLinked { edges: taught("e4") });
         let told = rig.heard::<SourcesRemoved>().len();
         assert_eq!((rig.region().graph().size().1, told), (0, 0), "nobody is left to tell");
-        // It came back, by an import say, and something new is learned of it.
+        // It came back, for example by an import, and something new is learned from it.
         rig.pass(Duration::from_secs(301));
         tell(&mut rig, taught("e1"), &[]);
         assert_eq!(rig.region().graph().size().1, 2);
@@ -394,7 +394,7 @@ mod room {
         let told = rig.heard::<SourcesRemoved>().remove(0);
         assert_eq!(told.gone, [("cup".into(), at(Layer::Hippocampus, "turn that was let pass"))]);
         assert!(!told.forgotten, "nobody had it forgotten");
-        // What is known needn't be asked for.
+        // A known edge needs no question.
         rig.send(RecordsLinked { edges: taught("e1") });
         rig.pass(Duration::from_secs(3_600));
         assert!(rig.heard::<FollowAssociations>().is_empty());

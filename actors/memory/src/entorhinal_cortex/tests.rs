@@ -194,7 +194,7 @@ fn a_question_without_a_cue_is_told_what_to_give() {
     assert!(unknown.problem.expect("a problem").contains("zzz"));
 }
 
-/// The table under another name, with every vector turned: an encoder of another make.
+/// The table under another name, with every vector rotated: another encoder.
 #[derive(Debug)]
 struct Turned {
     table: TokenTable,

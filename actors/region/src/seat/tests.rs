@@ -7,7 +7,7 @@ use crate::Hears;
 use crate::rig::Rig;
 use crate::wiring;
 
-/// Keeps the first of what it hears, and nothing of the rest.
+/// Stores the first message it hears, and nothing of the others.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct First(bool);
 
@@ -81,7 +81,7 @@ fn the_newest_dead_letters_are_kept_and_of_each_no_more_than_fits() {
     assert!(kept.iter().all(|letter| letter.content.len() <= LETTER_BYTES && letter.content.contains('é')));
 }
 
-/// Acts three times by itself, at once.
+/// Acts three times by itself, at the same time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Thrice(u32);
 
@@ -116,7 +116,7 @@ fn what_is_said_on_several_deadlines_at_one_time_has_ids_of_its_own() {
     assert_eq!(said.len(), 3);
 }
 
-/// Decides on a number that JSON has no word for.
+/// Decides on a number that JSON can't represent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Boundless(f64);
 

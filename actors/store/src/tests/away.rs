@@ -1,11 +1,11 @@
-//! Agents that leave memory and come back.
+//! Agents that are unloaded from memory and loaded again.
 
 use super::*;
 
 const ROOMS: [RegionName; 2] = [HIPPOCAMPUS, GATE];
 
-/// Something of every kind: a root with events after it, events alone, short, long, replaced and deleted records, sealed
-/// ones and some in the tail, letters that nobody has read.
+/// Data of every kind: a root with later events, only events; short, long, replaced and deleted records, sealed ones
+/// and some in the tail; unread letters.
 fn live(store: &StateStore) -> AgentStore {
     let agent = ada(store);
     agent.raise_epoch(GATE);
@@ -32,7 +32,7 @@ fn live(store: &StateStore) -> AgentStore {
     agent
 }
 
-/// Lets go of what it can; the threads of the store let go of it soon after it is on the disk.
+/// Unloads what it can; the store's threads release it soon after it is on disk.
 fn leave(store: &StateStore, name: &str) {
     until("nobody holds the agent", || store.let_go(&id(name)));
 }
@@ -55,7 +55,7 @@ fn who_was_away_is_what_it_was_and_goes_on() {
         settle(&agent);
         let then = picture(&agent, &ROOMS);
         drop(agent);
-        // Once more, then killed, then closed.
+        // Once more: then killed, then closed.
         leave(&store, "ada");
         assert_eq!(picture(&ada(&store), &ROOMS), then);
         leave(&store, "ada");

@@ -211,7 +211,7 @@ fn cursors_never_go_back_and_lanes_are_apart() {
     }
 }
 
-/// Emissions and roots for many turns: the journal must shrink, and nothing undelivered may go.
+/// Emissions and roots over many turns: the journal must shrink, and nothing undelivered may be dropped.
 #[test]
 fn the_journal_is_cut_but_never_what_is_undelivered_or_needed() {
     for home in Home::all() {
@@ -273,7 +273,7 @@ fn what_every_room_had_dealt_with_is_known_at_the_next_open() {
     }
 }
 
-/// An import puts much into each commit: few places in the order, many bytes.
+/// An import puts much data into each commit: few LSNs, many bytes.
 #[test]
 fn large_commits_do_not_keep_the_journal_for_a_region_that_said_a_little_once() {
     let home = Home::Memory(crate::MemoryEngine::default());
@@ -301,7 +301,7 @@ fn large_commits_do_not_keep_the_journal_for_a_region_that_said_a_little_once() 
     assert!(store.verify().is_sound(), "{:?}", store.verify());
 }
 
-/// A room that is down has one letter; everybody else goes on for long.
+/// A room that is down has one letter; all others continue for long.
 #[test]
 fn one_unread_letter_does_not_keep_the_journal_and_is_still_delivered() {
     let home = Home::Memory(crate::MemoryEngine::default());
@@ -344,7 +344,7 @@ fn one_unread_letter_does_not_keep_the_journal_and_is_still_delivered() {
     assert!(agent.undelivered().expect("reads").iter().all(|(lsn, _)| *lsn > letter), "read letters go");
 }
 
-/// A room stays down while everybody else goes on, and much is said to it.
+/// A room stays down while all others continue, and it gets many messages.
 #[test]
 fn many_unread_letters_do_not_keep_the_journal_and_are_delivered_in_their_order() {
     const LETTERS: u32 = 700;

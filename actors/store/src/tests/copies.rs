@@ -137,7 +137,7 @@ fn a_backup_that_fails_leaves_nothing_and_pushes_no_good_one_out() {
     assert_eq!(backed_up(), [2, 1]);
     store.faults().restore();
     until("the store catches up", || agent.durable() == agent.head());
-    // A process that died in the midst of one.
+    // Left by a process that died during a backup.
     std::fs::create_dir_all(home.path().join("backups/000007")).expect("makes");
     store.backup_rotating(2).expect("backs up");
     assert_eq!(backed_up(), [8, 2]);
@@ -222,7 +222,7 @@ fn a_store_that_ends_gives_back_what_is_dead_in_it() {
     agent.set_low_water(|| Lsn(u64::MAX));
     for turn in 0..300u32 {
         let root = Some(turn.to_le_bytes().to_vec());
-        // Nothing that gets smaller when it's compressed.
+        // Incompressible data.
         let event = (0..20_000u32).map(|at| ((at ^ turn).wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect();
         agent.accept(Commit { events: vec![event], root, ..commit(&agent, GATE) }, |_| ()).expect("accepted");
         settle(&agent);
@@ -333,7 +333,7 @@ fn a_store_in_memory_holds_its_folder_and_leaves_nothing_that_counts_as_lost() {
     drop(store_gone(home.path()));
 }
 
-/// Opened with the usual engine, the folder is a new one.
+/// Opened with the default engine, the folder holds a new store.
 fn store_gone(folder: &Path) -> StateStore {
     let (store, report) = StateStore::open(folder, small()).expect("opens");
     assert!(report.fresh && report.is_sound(), "{report:?}");
@@ -350,7 +350,7 @@ fn a_backup_takes_the_place_of_a_newer_store_which_stays_aside() {
         let before = picture(&agent, &[HIPPOCAMPUS]);
         let place = store.backup_rotating(3).expect("backs up").place;
         fill(&agent, 700, 900);
-        // A newer backup must not win against the one that was asked for.
+        // A newer backup must not be preferred to the requested one.
         store.backup_rotating(3).expect("backs up");
         let options = StoreOptions { engine: kind, ..small() };
         assert!(matches!(StateStore::replace(&place, home.path(), &options), Err(StoreError::Locked { .. })));

@@ -1,4 +1,4 @@
-//! Flipped bits, cut and deleted files: the store starts, and says what it found.
+//! Flipped bits, truncated and deleted files: the store starts, and reports what it found.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::*;
 
-/// What was in the store before it was damaged.
+/// The contents of the store before the damage.
 struct Before {
     home: Home,
     events: Vec<String>,
@@ -64,8 +64,8 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to.join("g1/blobs")).expect("makes");
 }
 
-/// Opens a damaged copy. Everything that is read must be as before, or its absence must have been reported; reading may
-/// refuse with an error that names the damage.
+/// Opens a damaged copy. Everything read must equal the original, or its loss must have been reported. Reading may
+/// fail with an error that names the damage.
 fn open_damaged(before: &Before, folder: &Path, kind: EngineKind, what: &str) -> OpenReport {
     let options = StoreOptions { engine: kind, ..small() };
     let (store, report) = StateStore::open(folder, options).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -90,12 +90,12 @@ fn open_damaged(before: &Before, folder: &Path, kind: EngineKind, what: &str) ->
     let again = StateStore::open(folder, StoreOptions { engine: kind, ..small() });
     let (store, second) = again.unwrap_or_else(|error| panic!("{what}, second start: {error}"));
     let kept = texts(&ada(&store).recover(GATE).expect("recovers")) == ["it works"];
-    // redb looks at a page when it is used, so it may see at the second start what it didn't at the first.
+    // redb checks a page when it uses it, so the second start may see what the first didn't.
     assert!(kept || (kind == EngineKind::Redb && !second.lost.is_empty()), "{what}: {second:?}");
     report
 }
 
-/// The older root with all events after it says the same as the newer one.
+/// The older root with all later events gives the same state as the newer one.
 fn is_longer_fold(recovered: &Recovered) -> bool {
     let expected: Vec<_> = (101..300).map(|n| format!("event {n}")).collect();
     recovered.root.as_deref() == Some(b"root 100") && texts(recovered) == expected
@@ -123,7 +123,7 @@ fn damage_everywhere(kind: EngineKind, with_backup: bool) {
             let length = bytes.len() * part / 4;
             try_one(format!("cut to {length}"), Some(bytes[..length].to_vec()));
         }
-        // Places where something is: holes and padding say nothing.
+        // Positions with data: holes and padding don't matter.
         let used: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
         for at in used.iter().step_by((used.len() / 12).max(1)) {
             let mut flipped = bytes.clone();
@@ -223,14 +223,14 @@ fn what_is_removed_beneath_an_open_store_is_told_nothing_more_is_promised_and_pu
         drop(agent);
         store.close().expect("closes");
         assert_eq!(texts(&ada(&home.open()).recover(GATE).expect("recovers")), ["before", "meanwhile"]);
-        // An end doesn't say that all is on disk where it isn't found again.
+        // The end mark must not claim more than is found on disk.
         let store = home.open();
         fs::remove_dir_all(home.path()).expect("removed");
         assert!(store.close().expect_err("told").to_string().contains("was removed or replaced"));
     }
 }
 
-/// Before each block's body in the pack.
+/// Bytes before each block's body in the pack.
 const HEAD_BYTES: usize = 12;
 
 #[test]
@@ -279,7 +279,7 @@ fn a_bad_block_is_named_when_it_is_read_and_taken_out_at_the_next_start() {
     assert!(open().1.is_sound());
 }
 
-/// Damages one value inside the engine, where the engine itself doesn't see it.
+/// Damages one value inside the engine, where the engine doesn't notice it.
 fn damage_key(disk: &MemoryEngine, kind: u8, which: usize) {
     let mut found = Vec::new();
     disk.scan(&[kind], Some(&[kind + 1]), &mut |key, value| {
@@ -308,7 +308,7 @@ fn filled(turns: u32) -> MemoryEngine {
     disk
 }
 
-/// Two regions say a little and fall silent, a third goes on for long.
+/// Two regions say a little and fall silent, a third continues for long.
 fn with_silent_regions() -> MemoryEngine {
     let disk = MemoryEngine::default();
     let store = Home::Memory(disk.clone()).open();
@@ -384,7 +384,7 @@ fn a_bad_frame_cuts_the_journal_there_and_no_place_is_given_twice() {
     assert_eq!(ada(&store).head(), Lsn(101));
 }
 
-/// Commits of two rooms, each on disk before the next, with roots now and then, so that the journal is cut.
+/// Commits of two rooms, each on disk before the next, with occasional roots, so that the journal is cut.
 fn go_on(agent: &AgentStore, turns: std::ops::Range<u32>) {
     for n in turns {
         let root = (n % 40 >= 38).then(|| n.to_le_bytes().to_vec());
@@ -414,7 +414,8 @@ fn places_of_the_journal_are_used_again_and_it_is_read_in_its_order_wherever_it_
     let disk = MemoryEngine::default();
     let home = Home::Memory(disk.clone());
     let mut turns = 0;
-    // Turned round as no program of ours does it; the second time also where an older one puts it, by LSN.
+    // Reordered as none of our programs does it; the second time also at the place where an older program puts it, by
+    // LSN.
     for to in [None, Some(1_000), Some(1_000_000)] {
         if let Some(to) = to {
             let mut moved = Batch::default();

@@ -1,10 +1,10 @@
-//! Runs that are merged: what is written anew, what is taken over where it lies, and when it goes.
+//! Merged runs: which data is rewritten, which is taken over unchanged, and when the old data is freed.
 
 use super::super::records::Sealed;
 use super::super::upkeep::{free_unread, tend};
 use super::*;
 
-/// Bytes that don't get smaller, others for each key.
+/// Incompressible bytes, different for each key.
 fn noise(n: usize, length: usize) -> Vec<u8> {
     (0..length as u32 / 4 + 1)
         .flat_map(|at| crc32fast::hash(&[at, n as u32].map(u32::to_le_bytes).concat()).to_le_bytes())
@@ -16,7 +16,7 @@ fn by_hand(home: &Home) -> StateStore {
     home.open_with(StoreOptions { seal_bytes: 1 << 30, ..StoreOptions::default() }).0
 }
 
-/// Puts keys, then seals them into a run of their own and merges what is to be merged.
+/// Writes keys, seals them into a run of their own and does the due merges.
 fn write(agent: &AgentStore, keys: std::ops::Range<usize>, length: usize) {
     keys.for_each(|n| {
         put(agent, HIPPOCAMPUS, &format!("{n:06}"), &noise(n, length));
@@ -48,7 +48,7 @@ fn runs_one_after_the_other_become_one_without_being_written_anew() {
         free_unread(&agent.shared);
         assert_eq!(sealed(&agent).live, 400);
         assert!((0..400).all(|n| read(&agent, n) == Some(noise(n, 2_000))), "what was taken over isn't freed");
-        // What is written between them is merged in, and what is deleted is gone.
+        // Records written between them are merged in, and deleted ones are gone.
         for n in [50, 150, 250] {
             let records = vec![(format!("{n:06}").into_bytes(), None)];
             agent.accept(Commit { records, ..commit(&agent, HIPPOCAMPUS) }, |_| ()).expect("accepted");
@@ -81,7 +81,7 @@ fn what_several_runs_share_stays_for_whoever_reads_one_of_them_and_goes_with_the
     let reader = sealed(&agent);
     write(&agent, 1_200..1_600, 2_000);
     assert_eq!(sealed(&agent).runs.len(), 1);
-    // All of it is replaced, so the run that shares its blocks with the reader's three goes too.
+    // All of it is replaced, so the run that shares its blocks with the reader's three is freed too.
     (0..2).for_each(|_| write(&agent, 0..1_600, 2_001));
     assert_eq!(sealed(&agent).runs.len(), 1);
     free_unread(&agent.shared);
@@ -118,7 +118,7 @@ fn what_is_much_work_waits_until_nothing_else_is_to_do() {
         }
         seal(HIPPOCAMPUS);
     }
-    // Chores are done one after the other: when this one is, the merge was put off.
+    // Chores are done one after the other: when this one is done, the merge was deferred.
     put(&agent, GATE, "key", b"value");
     seal(GATE);
     assert_eq!(sealed(&agent).runs.len(), 4);

@@ -1,4 +1,4 @@
-//! The same tests over every engine, and those of damage, power cuts and full disks.
+//! The same tests for every engine, and tests of damage, power cuts and full disks.
 
 mod away;
 mod commits;
@@ -24,10 +24,10 @@ use super::*;
 
 pub const HIPPOCAMPUS: RegionName = "hippocampus";
 pub const GATE: RegionName = "fear_agent";
-/// Long enough for the slowest disk under load; a test that waits so long has failed.
+/// Long enough for the slowest disk under load. A test that waits this long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A place for a store that can be opened again.
+/// A location of a store that can be opened again.
 pub enum Home {
     Folder(tempfile::TempDir, EngineKind),
     Memory(MemoryEngine),
@@ -102,7 +102,7 @@ pub fn texts(recovered: &Recovered) -> Vec<String> {
     recovered.events.iter().map(|event| String::from_utf8_lossy(event).into_owned()).collect()
 }
 
-/// Waits for something that another thread does, without a clock in the assertion.
+/// Waits for another thread, without a clock in the assertion.
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     let watch = maxim_bus::clock::Stopwatch::start();
     while !done() {
@@ -111,7 +111,7 @@ pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Everything that an agent's store shows, for comparing.
+/// Everything visible in an agent's store, for comparisons.
 pub fn picture(agent: &AgentStore, regions: &[RegionName]) -> String {
     let of_region = |region: &RegionName| {
         let recovered = agent.recover(region).expect("recovers");

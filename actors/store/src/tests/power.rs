@@ -1,10 +1,10 @@
-//! The power goes at every write of a script: nothing waited for is lost, and what survives is a prefix of one order.
+//! The power fails at every write of a script: nothing awaited is lost, and the rest is a prefix of one order.
 
 use super::*;
 
 const REGIONS: [RegionName; 2] = [HIPPOCAMPUS, GATE];
 
-/// Each step touches both regions in turn, with events, emissions, roots, and records short and long.
+/// Each step commits to both regions in turn, with events, emissions, roots, and short and long records.
 fn step(agent: &AgentStore, n: u64) -> Commit {
     let region = REGIONS[usize::from(n.is_multiple_of(3))];
     let size = if n % 7 == 3 { 20_000 } else { 600 };
@@ -22,7 +22,7 @@ fn step(agent: &AgentStore, n: u64) -> Commit {
     }
 }
 
-/// What a reader sees after the first `steps` steps, made by a store that never lost anything.
+/// What a reader sees after the first `steps` steps, from a store that never lost anything.
 fn truth(steps: u64) -> String {
     let store = StateStore::in_memory();
     let agent = ada(&store);
@@ -32,7 +32,7 @@ fn truth(steps: u64) -> String {
     seen(&agent)
 }
 
-/// Without the roots' places: a root that is lost with its commit is lost alone.
+/// Without the roots' LSNs: a root lost with its commit is the only loss.
 fn seen(agent: &AgentStore) -> String {
     let mut all = format!("{:?}", agent.head());
     for region in REGIONS {
@@ -46,7 +46,7 @@ fn seen(agent: &AgentStore) -> String {
     all + &format!("{:?}", agent.undelivered().expect("reads"))
 }
 
-/// Runs the script until the power goes; the last step that was acknowledged as durable.
+/// Runs the script until the power fails; returns the last step acknowledged as durable.
 fn run(disk: &MemoryEngine, steps: u64, wait_each: bool) -> u64 {
     let options = StoreOptions { seal_bytes: 8 << 10, close_limit: Duration::from_millis(5), ..small() };
     let Ok((store, _)) = StateStore::with_engine(Arc::new(disk.clone()), disk.pack_medium(), options) else {
@@ -63,7 +63,7 @@ fn run(disk: &MemoryEngine, steps: u64, wait_each: bool) -> u64 {
             }
         }
     }
-    // Drop without an orderly end, as far as the disk still works.
+    // Dropped without an orderly end, as far as the disk still works.
     acknowledged
 }
 
@@ -87,7 +87,7 @@ fn at_every_point_of_a_script_what_survives_is_a_prefix_with_all_that_was_acknow
     let writes = whole.writes();
     assert!(writes > 2 * STEPS, "{writes}");
     for cut in 0..=writes {
-        // Nothing unsynced survives, or a part of it.
+        // Unsynced data is lost completely, or partly.
         for seed in [None, Some(cut), Some(cut + 1_000_003)] {
             let disk = MemoryEngine::default();
             disk.cut_power_at(cut);

@@ -1,4 +1,4 @@
-//! Keyed records against a plain map, through sealing, merging and restarts.
+//! Keyed records compared with a plain map, through sealing, merging and restarts.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -19,7 +19,7 @@ fn key(n: u32) -> Vec<u8> {
     format!("{:06}", n).into_bytes()
 }
 
-/// Pushes enough through to seal and to merge several times.
+/// Writes enough to seal and merge several times.
 #[test]
 fn records_survive_sealing_merging_and_reopening() {
     for home in Home::all() {
@@ -197,7 +197,7 @@ proptest! {
     }
 }
 
-/// Bytes that don't get smaller.
+/// Incompressible bytes.
 fn noise() -> Vec<u8> {
     (0..16_000u32).flat_map(|n| crc32fast::hash(&n.to_le_bytes()).to_le_bytes()).collect()
 }
@@ -210,7 +210,7 @@ fn when_a_quarter_of_much_was_replaced_all_is_rewritten_and_what_is_alive_is_cou
     let noise = noise();
     let write = |from: usize, to: usize, bytes: usize| {
         (from..to).for_each(|n| {
-            // No two in one block begin alike.
+            // No two keys in a block have a common beginning.
             put(&agent, HIPPOCAMPUS, &format!("{n:04}"), &noise[n % 10 * 5_800..][..bytes]);
         });
         crate::upkeep::tend(&agent.shared, &agent.agent, &HIPPOCAMPUS.into()).expect("seals");
@@ -336,7 +336,7 @@ fn an_end_that_comes_before_a_sleep_is_sealed_rewrites_it_all_the_same() {
     assert!(mebibytes(&agent) > 8);
     settle(&agent);
     std::thread::scope(|scope| {
-        // The thread beside has not come to it when the end comes.
+        // The upkeep thread has not done it when the end comes.
         let busy = agent.shared.packing.lock();
         write(1_500, 600);
         settle(&agent);

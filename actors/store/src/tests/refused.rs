@@ -1,5 +1,5 @@
-//! A disk that refuses isn't a damaged store: nothing is put aside, nothing begun anew, and a full one only stops what is new.
-//! What the kernel refuses it refuses a process for good, so each case runs in one of its own.
+//! A failing disk isn't a damaged store: nothing is put aside or started again, and a full disk only stops new data.
+//! The kernel's refusal can't be undone within a process, so each case runs in its own process.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,19 +15,19 @@ use seccompiler::{
 
 use super::*;
 
-/// Says to the process of a case which engine it is for, and where its store lies.
+/// Tells a case's process its engine, and where its store is.
 const CASE: &str = "MAXIM_TEST_REFUSED";
 const HELD: &str = "the refusal was told";
 const TEXTS: [&str; 3] = ["one", "two", "three"];
 
-/// The engine and folder of the case that this process is for; none in the process that starts them.
+/// The engine and folder of this process's case; none in the process that starts the cases.
 fn case() -> Option<(EngineKind, PathBuf)> {
     let told = std::env::var(CASE).ok()?;
     let (engine, folder) = told.split_once(' ')?;
     Some((if engine == "redb" { EngineKind::Redb } else { EngineKind::Sled }, folder.into()))
 }
 
-/// Runs a test of this module again, alone in a process, as `through` starts it; what it said.
+/// Runs a test of this module again, alone in a process started by `through`; returns its output.
 fn again(test: &str, through: &[&str], engine: EngineKind, folder: &Path) -> String {
     let (program, test) = (std::env::current_exe().expect("this program"), format!("tests::refused::{test}"));
     let mut command = match through.split_first() {
@@ -45,7 +45,7 @@ fn again(test: &str, through: &[&str], engine: EngineKind, folder: &Path) -> Str
     )
 }
 
-/// A store with a backup, so that there is something that could take its place.
+/// A store with a backup that could replace it.
 fn fill(folder: &Path, engine: EngineKind) {
     let (store, _) = StateStore::open(folder, StoreOptions { engine, ..small() }).expect("opens");
     let agent = ada(&store);
@@ -69,7 +69,7 @@ fn assert_whole(folder: &Path, engine: EngineKind) {
     assert!(!folder.join("quarantine").exists(), "nothing was put aside");
 }
 
-/// In a process of its own with each engine `refused` meets the fault; afterwards the store must be as it was.
+/// For each engine, `refused` meets the fault in its own process; afterwards the store must be unchanged.
 fn each_engine(test: &str, refused: impl Fn(EngineKind, &Path)) {
     if let Some((engine, folder)) = case() {
         refused(engine, &folder);
@@ -85,7 +85,8 @@ fn each_engine(test: &str, refused: impl Fn(EngineKind, &Path)) {
     }
 }
 
-/// From now on these calls fail with this error for each file but the standard ones, in every thread of this process.
+/// From now on these calls fail with this error for all files except the standard ones, in every thread of this
+/// process.
 fn refuse(calls: &[i64], error: i32) {
     let condition = SeccompCondition::new(0, Len::Dword, Op::Gt, 2).expect("a condition");
     let rule = SeccompRule::new(vec![condition]).expect("a rule");
@@ -148,7 +149,7 @@ fn a_disk_without_room_even_for_opening_is_told_in_bytes_and_the_store_stays_as_
     );
 }
 
-/// Writes into a file until the disk has no room left.
+/// Fills a file until the disk is full.
 fn fill_up(file: &Path) {
     let mut file = File::create(file).expect("a file");
     for size in [64 << 10, 4 << 10, 512, 1] {
@@ -163,7 +164,8 @@ fn on_a_full_disk_it_starts_takes_nothing_for_durable_and_catches_up_when_there_
     let Some((engine, disk)) = case() else {
         for engine in [EngineKind::Sled, EngineKind::Redb] {
             let disk = tempfile::tempdir().expect("a folder");
-            // A file system of its own, which goes with the process. Who isn't root is so in a name space of users.
+            // A separate file system, which disappears with the process. A user other than root gets root rights in a
+            // user namespace.
             let ways = [&["unshare", "--mount"][..], &["unshare", "--user", "--map-root-user", "--mount"]];
             let said = ways.map(|way| again(test, way, engine, disk.path()));
             if said.iter().all(|said| said.contains("NO SMALL DISK") || !said.contains("running 1 test")) {
@@ -183,7 +185,7 @@ fn on_a_full_disk_it_starts_takes_nothing_for_durable_and_catches_up_when_there_
     fill(&folder, engine);
     let options = StoreOptions { engine, close_limit: Duration::from_millis(50), ..small() };
     let mut kept: Vec<String> = TEXTS.map(str::to_owned).into();
-    // The last life ended badly: the database has something to do when it is opened.
+    // The last run ended badly, so opening has something to do.
     {
         let (store, _) = StateStore::open(&folder, options).expect("opens");
         event(&ada(&store), GATE, "four");
@@ -194,7 +196,7 @@ fn on_a_full_disk_it_starts_takes_nothing_for_durable_and_catches_up_when_there_
     }
     fs::remove_dir_all(&folder).expect("room");
     fill_up(&ballast);
-    // Again and again: each start finds what it needs, and what was durable is there.
+    // Repeatedly: each start finds the space it needs, and durable data is still there.
     for life in 0..4 {
         let (store, report) =
             StateStore::open(&crashed, options).unwrap_or_else(|error| panic!("life {life}: {error}"));
@@ -204,7 +206,7 @@ fn on_a_full_disk_it_starts_takes_nothing_for_durable_and_catches_up_when_there_
         assert!(found.starts_with(&kept) && found.len() <= kept.len() + 1, "life {life}: {found:?}");
         kept = found;
         assert_eq!(agent.record(GATE, b"long").expect("reads").map(|value| value.len()), Some(100_000));
-        // Into what room a file has already it may write; then it says that it can't.
+        // Free space within a file may still be used; after that a write fails.
         let refused = loop {
             let text = format!("{} {}", kept.len(), "x".repeat(3_000));
             let lsn = event(&agent, GATE, &text);

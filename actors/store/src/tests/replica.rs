@@ -1,4 +1,4 @@
-//! The journal on other machines: what it holds is what was acknowledged, and another store goes on from it.
+//! The journal on other machines: it contains what was acknowledged, and another store can continue from it.
 
 use parking_lot::Mutex;
 use uuid::Uuid;
@@ -9,7 +9,7 @@ use super::*;
 const HISTORY: Uuid = Uuid::from_u128(7);
 const REGIONS: [RegionName; 2] = [HIPPOCAMPUS, GATE];
 
-/// A journal that many writers may have a handle of; only the newest one's is taken.
+/// A journal with many writers' handles; only the newest one's entries are accepted.
 #[derive(Clone, Default)]
 struct Journal(Arc<Mutex<Kept>>);
 
@@ -18,7 +18,7 @@ struct Kept {
     entries: Vec<Vec<u8>>,
     owner: u64,
     refuses: u32,
-    /// Entries that still arrive before the writer dies.
+    /// Number of entries that still arrive before the writer dies.
     until_dead: Option<usize>,
 }
 
@@ -72,7 +72,7 @@ fn open(home: &Home, journal: &Journal) -> StateStore {
     store
 }
 
-/// A store that was never replicated begins a new history, in which it is opened; all that it holds is in the copy.
+/// A store that was never replicated begins a new history and is opened with it; the copy has all of its data.
 fn begin(home: &Home, journal: &Journal, copy: &Path) -> StateStore {
     drop(home.open());
     Follower::open(home.path(), PAGE_CACHE).expect("opens").expect("is there").begin(HISTORY).expect("begins");
@@ -83,13 +83,13 @@ fn begin(home: &Home, journal: &Journal, copy: &Path) -> StateStore {
     store
 }
 
-/// Made independent, so that it can be looked at.
+/// Made independent, so that it can be inspected.
 fn alone(home: &Home) -> (StateStore, OpenReport) {
     Follower::open(home.path(), PAGE_CACHE).expect("opens").expect("is there").leave().expect("leaves");
     home.open_with(small())
 }
 
-/// Brings the store of a home to where the journal is, and says how many entries that took.
+/// Brings a home's store to the journal's position; returns how many entries that took.
 fn follow(home: &Home, journal: &Journal) -> u64 {
     let mut follower = Follower::open(home.path(), PAGE_CACHE).expect("opens").expect("is there");
     let from = follower.position().expect("replicated").sequence;
@@ -116,7 +116,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
         fill(&agent, 200, 900);
         event(&agent, GATE, "before the copy");
         settle(&agent);
-        // Sealed and merged meanwhile: what lies in the pack goes along.
+        // Sealed and merged meanwhile: blocks of the pack are included.
         store.backup(&copies.path().join("second")).expect("backs up");
         fill(&agent, 900, 1500);
         store.compact().expect("compacts");
@@ -131,7 +131,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
             assert_eq!(picture(&ada(&store), &REGIONS), before, "{copy}");
             assert!(store.verify().is_sound(), "{:?}", store.verify());
         }
-        // A third of the way on, the other way round: it has what the first one wrote, and the first one follows.
+        // A third of the way on, in the other direction: it has what the first one wrote, and the first one follows.
         StateStore::replace(&copies.path().join("second"), there.path(), &options(&there)).expect("restores");
         follow(&there, &journal);
         let epoch = agent.epoch(GATE);
@@ -197,7 +197,7 @@ fn what_broke_off_is_left_out_and_what_the_disk_lacks_is_taken_from_the_journal(
     follow(&home, &journal);
     let position = Follower::open(home.path(), PAGE_CACHE).expect("opens").and_then(|follower| follower.position());
     assert_eq!(position.map(|at| at.sequence), Some(behind - 1), "a half isn't counted");
-    // The next writer closes that off, and goes on from what is whole.
+    // The next writer ends the incomplete batch, and continues after the complete ones.
     journal.handle().append(&[opening_entry()]).expect("it may write");
     assert_eq!(follow(&home, &journal), 2);
     let store = open(&home, &journal);

@@ -1,5 +1,5 @@
-//! What the kernel didn't sync isn't called durable: the calls that sync are made to fail, which a store that leaves one
-//! out wouldn't notice. A filter holds for a process for good, so each case runs in one of its own.
+//! Data that the kernel didn't sync is never called durable. The sync calls are made to fail, which a store that
+//! omits one wouldn't notice. A filter can't be removed from a process, so each case runs in its own process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,11 +12,11 @@ use seccompiler::{
 
 use super::*;
 
-/// Says to the process of a case which engine it is for.
+/// Tells a case's process its engine.
 const CASE: &str = "MAXIM_TEST_UNSYNCED";
 const HELD: &str = "the unsynced was refused";
 
-/// Runs a test of this module again, alone in a process, once for each engine on a disk; there `case` holds.
+/// Runs a test of this module again, alone in a process, once for each engine on disk; `case` runs there.
 fn alone(test: &str, case: impl Fn(EngineKind)) {
     match std::env::var(CASE).as_deref() {
         Ok("sled") => case(EngineKind::Sled),
@@ -36,7 +36,7 @@ fn alone(test: &str, case: impl Fn(EngineKind)) {
     println!("{HELD}");
 }
 
-/// From now on syncing these files fails in every thread of this process; without any, syncing whatever file does.
+/// From now on syncing these files fails in every thread of this process; without a list, syncing any file fails.
 fn refuse_syncing(files: Option<&[u64]>) {
     let of = |file: &u64| {
         let condition = SeccompCondition::new(0, Len::Dword, Op::Eq, *file).expect("a condition");
@@ -44,7 +44,7 @@ fn refuse_syncing(files: Option<&[u64]>) {
     };
     let rules: Vec<SeccompRule> = files.unwrap_or_default().iter().map(of).collect();
     assert!(files.is_none() || !rules.is_empty(), "no such file is open");
-    // sled itself calls `sync_file_range`, which is no promise.
+    // sled itself calls `sync_file_range`, which guarantees nothing.
     let calls = [libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_msync];
     let rules: BTreeMap<i64, Vec<SeccompRule>> = calls.map(|call| (call, rules.clone())).into();
     let arch = TargetArch::try_from(std::env::consts::ARCH).expect("a known processor");
@@ -54,7 +54,7 @@ fn refuse_syncing(files: Option<&[u64]>) {
     seccompiler::apply_filter_all_threads(&program).expect("the kernel takes it");
 }
 
-/// This process's open files of a name, by their numbers.
+/// The inode numbers of this process's open files with this name.
 fn open_files(name: &str) -> Vec<u64> {
     let links = fs::read_dir("/proc/self/fd").expect("this process's files").flatten();
     let named = links.filter(|link| fs::read_link(link.path()).is_ok_and(|file| file.ends_with(name)));

@@ -1,4 +1,4 @@
-//! Webhooks as providers post them, and as those post them who aren't the provider.
+//! Webhooks from providers, and from forgers.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -239,7 +239,7 @@ fn what_went_wrong_is_told_until_something_arrives() {
     assert_eq!((&line.report()["why"], &line.report()["counts"]["sent"]), (&Json::Null, &json!(1)));
 }
 
-/// Providers that post, each with one field of a megabyte.
+/// Providers' requests, each with one field of a megabyte.
 #[test]
 fn a_megabyte_in_a_field_of_a_provider_is_refused_or_cut() {
     let long = "x".repeat(1 << 20);
@@ -264,7 +264,7 @@ fn a_megabyte_in_a_field_of_a_provider_is_refused_or_cut() {
     }
 }
 
-/// A message to somebody whom each channel takes for a recipient.
+/// A message to a recipient that each channel accepts.
 fn wish(recipient: &str) -> SendMessage {
     SendMessage {
         entry: maxim_bus::MessageId::from_parts(1, 1),
@@ -307,12 +307,12 @@ fn sent(transport: &dyn Transport, recipient: &str) -> Attempted {
     runtime.block_on(transport.send(&wish(recipient)))
 }
 
-/// A port on which nobody listens.
+/// A port without a listener.
 fn nobody() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port()
 }
 
-/// Somebody who does this with each connection.
+/// A server that does this with each connection.
 fn somebody(serve: impl Fn(std::net::TcpStream) + Send + 'static) -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
@@ -324,7 +324,7 @@ fn somebody(serve: impl Fn(std::net::TcpStream) + Send + 'static) -> u16 {
 fn what_certainly_never_left_is_not_taken_and_what_may_have_is_unknown() {
     use std::io::{Read, Write};
     let is_not_now = |outcome: &Attempted| matches!(outcome, Attempted::NotNow { .. });
-    // Nobody listens; there is no such host; whoever listens speaks no TLS.
+    // No listener; no such host; a listener without TLS.
     let plain = somebody(|mut stream| {
         let _ = stream.write_all(b"who is there?\r\n");
     });
@@ -344,7 +344,7 @@ fn what_certainly_never_left_is_not_taken_and_what_may_have_is_unknown() {
         super::mqtt::Mqtt::new("127.0.0.1".into(), nobody(), super::mqtt::BrokerSecurity::Plain, None, "maxim".into());
     assert!(is_not_now(&sent(&broker, "anna")));
 
-    // The request was read, and nobody hears what became of it.
+    // The request was read, and its result is lost.
     let reader = somebody(|mut stream| {
         let _ = stream.read(&mut [0; 64 * 1024]);
     });

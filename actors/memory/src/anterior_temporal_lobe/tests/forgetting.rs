@@ -1,4 +1,4 @@
-//! What is gone: concepts on request, and what they rested on.
+//! Removal: concepts on request, and their evidence.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn a_source_that_is_gone_is_no_source_any_more_over_a_crash() {
         assert_eq!(mug.reinforcements, 2, "what it taught stays");
         rig.crash();
     }
-    // A measurement of it is computed from what there still is.
+    // A measurement of it is computed from remaining data.
     let mut measured = lesson("mug", "", &[]);
     measured.sources = vec![MemoryRef::new(Layer::AngularGyrus, "m1")];
     rig.send(LearnConcepts { lessons: vec![measured] });

@@ -1,4 +1,4 @@
-//! What is on disk of many situations: each vector once, also after damage, change, and in a store of before.
+//! Many situations on disk: each vector is stored once, also after damage, after changes, and in an older store.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn forget(rig: &mut Rig<EntorhinalCortex>, which: std::ops::Range<usize>) {
     rig.send(SituationsStored { stored: Vec::new(), forgotten });
 }
 
-/// Answers by a situation in the segment, by one behind it, and by words.
+/// Answers by a situation in the segment, by one after it, and by words.
 fn answers(rig: &mut Rig<EntorhinalCortex>) -> Vec<SimilarFound> {
     let of = |id: &str| FindSimilar { memory_id: Some(id.into()), limit: 8, ..FindSimilar::default() };
     let words = FindSimilar { context: Some("where the kettle went".into()), limit: 8, ..FindSimilar::default() };
@@ -45,7 +45,7 @@ fn twofold(rig: &Rig<EntorhinalCortex>) -> usize {
     items.filter(|(_, bytes)| Item::from_bytes(bytes).expect("an item").holds_vector()).count()
 }
 
-/// Writes records past the room, as another program did.
+/// Writes records without the room, as another program did.
 fn write(rig: &mut Rig<EntorhinalCortex>, records: RecordChanges, root: Option<Vec<u8>>) {
     let name = EntorhinalCortex::NAME;
     let commit = Commit { records, root, state_hash: rig.state_hash(), ..Commit::of(name, rig.store().epoch(name)) };
@@ -53,7 +53,7 @@ fn write(rig: &mut Rig<EntorhinalCortex>, records: RecordChanges, root: Option<V
     rig.crash();
 }
 
-/// Lets it settle, with a crash behind each step; how many steps there were.
+/// Lets it settle, with a crash after each step; returns the number of steps.
 fn settle_over_crashes(rig: &mut Rig<EntorhinalCortex>) -> usize {
     let mut steps = 0;
     while rig.tick() {
@@ -140,7 +140,8 @@ fn a_store_of_before_is_read_on_and_gives_its_second_vectors_up() {
     forget(&mut rig, 40..41);
     store(&mut rig, vec![done("m3", "the parrot learned a word", "teach", true, &["parrot"])]);
     let before = answers(&mut rig);
-    // As it was written: the vector in each situation's record, none beside it, and a state without a word of it.
+    // As older programs wrote it: the vector in each situation's record, none separate, and a state that doesn't
+    // mention it.
     let table = TokenTable::embedded();
     let items = rig.records().prefixed(b"item/", usize::MAX).into_iter();
     let whole = |bytes: &[u8]| Item::new(Item::from_bytes(bytes).expect("an item").situation, &table);

@@ -29,7 +29,7 @@ fn fill(count: u32, mut after: impl FnMut(&mut KeyIndex)) -> KeyIndex {
     index
 }
 
-/// What a scan of all episodes finds, newest first.
+/// The results of scanning all episodes, newest first.
 fn scan(count: u32, holds: impl Fn(u32) -> bool) -> Vec<u32> {
     (0..count).rev().filter(|n| holds(*n)).collect()
 }
@@ -85,7 +85,7 @@ fn newest_means_by_time_even_when_old_episodes_are_added_later() {
     );
 }
 
-/// A life of a long time ago is taken in by one that goes on.
+/// An old life is imported into a running one.
 #[test]
 fn a_history_that_is_taken_in_later_makes_no_look_up_linear() {
     let (lived, history) = (20_000, 20_000);
@@ -113,7 +113,7 @@ fn a_history_that_is_taken_in_later_makes_no_look_up_linear() {
             for limit in [1, 7, 5_000, usize::MAX] {
                 let (found, looked) = index.newest(filter, limit);
                 assert_eq!(found, expected[..expected.len().min(limit)], "{filter:?}, {limit}");
-                // Of the block in which the search ends, and of what isn't sealed yet, all are looked at.
+                // All documents of the block in which the search ends, and all unsealed ones, are examined.
                 let most = limit.saturating_add(2 * SEGMENT_DOCUMENTS + HELD_OPEN);
                 assert!(looked <= most, "{filter:?}: {looked} were looked at for {limit}");
             }
@@ -158,7 +158,7 @@ fn an_unknown_filter_is_refused_by_its_name() {
     }
 }
 
-/// What is joined after an import is older than most of what is known.
+/// What is linked after an import is older than most of what is known.
 #[test]
 fn kin_of_an_old_one_are_those_before_it_and_no_later_one_is_looked_at() {
     let count = 30_000;

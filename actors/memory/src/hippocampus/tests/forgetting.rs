@@ -1,4 +1,4 @@
-//! What comes of a turn that is forgotten, or that a crash cut.
+//! Results of a turn that was forgotten, or that a crash cut off.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use super::*;
 use crate::hippocampus::exporting;
 use maxim_region::{Carried, Carrying, NextStep};
 
-/// What became of lines.
+/// Imports lines; returns their results.
 fn take_in(bench: &mut Bench, all: bool, lines: &[Value]) -> EpisodesImported {
     let lines = (1..).zip(lines.iter().map(Value::to_string)).collect();
     bench.rig.send(ImportEpisodes { lines, all, refused: Vec::new(), waits: false });
@@ -27,7 +27,7 @@ fn exported(bench: &Bench) -> Vec<String> {
     exporting::page(&bench.rig.records(), &|_| None, None, 1000).expect("readable").lines
 }
 
-/// Lines of an export, in parts as a file comes.
+/// Imports lines of an export, in parts like a file.
 fn carry(bench: &mut Bench, lines: &[String]) -> Carried {
     let numbered: Vec<(u64, String)> = (1..).zip(lines.iter().cloned()).collect();
     let mut carrying = Carrying::default();
@@ -49,7 +49,7 @@ fn carry(bench: &mut Bench, lines: &[String]) -> Carried {
     carrying.carried()
 }
 
-/// Each episode with its edges, in an order that isn't that of numbers.
+/// Each episode with its edges, in an order independent of numbers.
 fn joined(lines: &[String]) -> BTreeMap<String, Value> {
     let read = |line: &String| {
         let mut line: Value = serde_json::from_str(line).expect("JSON");
@@ -86,7 +86,7 @@ fn episodes_are_joined_as_they_were_in_whatever_order_their_lines_come() {
         assert_eq!((carried.kept, carried.edges_left_out, carried.bad), (300, 0, Vec::new()));
         assert_eq!(joined(&exported(&other)), whole);
     }
-    // One that never comes costs its edges, and nothing else.
+    // An episode that never comes costs its edges, and nothing else.
     let without: Vec<String> =
         reversed.into_iter().filter(|line| !line.starts_with(&format!("{{\"episode\":{{\"id\":{of},"))).collect();
     let mut other = Bench::new(None);
@@ -144,7 +144,7 @@ fn another_content_under_a_known_id_is_a_bad_line() {
     let refused = take_in(&mut bench, true, &others);
     assert_eq!(counts(&refused), [0, 0, 0, 0, 8]);
     assert!(refused.bad.iter().all(|(_, why)| why.contains("\"a\"") && why.contains("forget a")), "{refused:?}");
-    // Without a time of its own, it is the same moment told again.
+    // Without a time of its own, it describes the same moment again.
     assert_eq!(counts(&take_in(&mut bench, true, &[changed("timestamp", Value::Null)])), [0, 0, 1, 0, 0]);
     assert_eq!(bench.stats().0, 1);
     bench.rig.send(ForgetRecord { id: "a".into() });
@@ -159,12 +159,12 @@ fn a_whole_record_that_was_edited_is_refused_and_one_that_sleep_or_use_changed_i
     let young = exported(&bench);
     assert!(bench.sleep().compressed > 0);
     let small = exported(&bench);
-    // Either way round.
+    // In either order.
     let mut other = Bench::new(None);
     assert_eq!(carry(&mut other, &young).kept, 300);
     let again = carry(&mut other, &small);
     assert_eq!((again.kept, again.known, again.bad), (0, small.len() as u64, Vec::new()));
-    // What sleep has let go altogether comes back; the rest is known.
+    // Removed episodes come back; the rest is known.
     let again = carry(&mut bench, &young);
     assert_eq!((again.kept + again.known, again.known, again.bad), (300, small.len() as u64, Vec::new()));
     let edited = |line: &String, path: &str, to: Value| {
@@ -183,7 +183,7 @@ fn a_whole_record_that_was_edited_is_refused_and_one_that_sleep_or_use_changed_i
         assert_eq!((carried.kept, carried.known, carried.bad.len()), (0, 0, 1), "{line}");
         assert!(carried.bad[0].1.contains("kept already with other content"), "{:?}", carried.bad);
     }
-    // Used since: it counts as known.
+    // Used since then, it counts as known.
     let used = edited(open, "/episode/access_count", json!(7));
     assert_eq!(carry(&mut other, &[used]).known, 1);
 }
@@ -205,7 +205,7 @@ fn an_observation_that_was_merged_is_known_by_its_own_id() {
     assert_eq!(exported(&bench), before);
     bench.rig.send(ForgetRecord { id: "b".into() });
     assert_eq!((bench.stats().0, exported(&bench).len()), (0, 0));
-    // Where "b" is an episode of its own, it stays so when the export comes in.
+    // Where "b" is an episode of its own, it stays so when the export is imported.
     take_in(&mut bench, true, &[lines[1].clone()]);
     let whole = serde_json::from_str(&before[0]).expect("JSON");
     assert_eq!(counts(&take_in(&mut bench, true, &[whole])), [1, 0, 0, 0, 0]);

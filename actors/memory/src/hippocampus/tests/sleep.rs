@@ -14,7 +14,7 @@ use crate::hippocampus::text_index::stems_of;
 use maxim_language::{Encoder, TokenTable};
 use maxim_region::Region;
 
-/// Moments that nothing speaks for: without words, a person or a thing, failed, dull, each by another tool.
+/// Moments without a reason to keep them: no words, person or thing, failed, dull, each with another tool.
 fn clutter(count: usize, days_ago: i64) -> Vec<serde_json::Value> {
     let of = |(i, line): (usize, serde_json::Value)| json!({"id": format!("clutter-{i}"), "timestamp": line["timestamp"], "success": false, "tool": format!("probe_{i}")});
     life(count, days_ago, 99).into_iter().enumerate().map(of).collect()
@@ -25,7 +25,7 @@ fn by_tool(bench: &mut Bench, i: usize) -> Vec<String> {
     bench.recall(filter).into_iter().map(|episode| episode.id).collect()
 }
 
-/// Questions whose answer is one moment each: number and thing.
+/// Questions with exactly one matching moment each: number and thing.
 fn questions(lines: &[serde_json::Value]) -> Vec<(String, String)> {
     let words = |line: &serde_json::Value| {
         let text = line["text"].as_str().expect("a text");
@@ -176,7 +176,7 @@ fn a_crash_at_any_step_of_sleep_ends_in_the_same_memory() {
     }
 }
 
-/// A thought, in a turn of its own, in which the act of this number is remembered.
+/// A thought, in its own turn, that recalls the act of this number.
 fn think_of(bench: &mut Bench, i: usize) {
     let turn = MessageId::from_parts(5, 5);
     let filter = EpisodeFilter { tool_name: Some(format!("probe_{i}")), limit: 1, ..EpisodeFilter::default() };
@@ -281,7 +281,7 @@ fn what_it_says_that_it_is_woken_by_is_what_it_is_woken_by() {
 #[test]
 fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are() {
     let mut bench = Bench::new(None);
-    // What is sealed at one import is written at the next.
+    // A segment sealed during one import is written at the next.
     for part in 0..14 {
         bench.import(life(450, 50, 8 + part));
     }
@@ -296,7 +296,7 @@ fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are()
     let (before, first, after) = text(bench.rig.region(), 0);
     assert_eq!((before, after), (0, 1), "only what is looked at is read");
     assert_eq!(bench.find("where is the thing with number 1007?", 10), found);
-    // A state of before doesn't say by whom its vectors are, and one of another encoder says that they are others.
+    // An older state doesn't name the encoder of its vectors, and a state of another encoder names that one.
     let state = serde_json::to_value(bench.rig.region()).expect("serialises");
     assert_eq!(state["sealed"]["encoded"], json!([TokenTable::embedded().id(), 0]));
     for encoded in [json!(null), json!(["another", 0])] {
@@ -306,7 +306,7 @@ fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are()
         room.wake(&bench.rig.records(), &settings(None));
         assert_eq!(text(&room, 0), (stretches, first.clone(), stretches));
     }
-    // What is missing is made anew.
+    // Missing vectors are recomputed.
     let mut state = state;
     state["sealed"]["vectors"][0][0] = json!(999_999);
     let mut room: Hippocampus = serde_json::from_value(state).expect("a state");
@@ -330,7 +330,7 @@ fn what_a_person_has_forgotten_leaves_nothing_behind() {
     bench.settle();
     let before = bench.stats().0;
     bench.rig.heard::<RecordsRemoved>();
-    // It is known by the turn that repeated it too, and both names go.
+    // The turn that repeated it also names it, and both names are removed.
     bench.rig.send(ForgetRecord { id: turns[1].to_string() });
     let told = bench.rig.heard::<RecordsRemoved>().pop().expect("every layer is told");
     assert_eq!(told.ids, turns.map(|turn| turn.to_string()));
@@ -338,7 +338,7 @@ fn what_a_person_has_forgotten_leaves_nothing_behind() {
         assert_eq!(bench.stats().0, before - 1);
         assert!(!bench.find("qwx9", 20).contains(&turns[0].to_string()));
         assert_eq!(bench.rig.region().edges().degree(21), 0);
-        // What was sealed of its words is in segments; nothing of it is in a record.
+        // Sealed words stay in segments; no record contains any of it.
         for (key, record) in bench.rig.records().prefixed(b"", usize::MAX) {
             let (key, record) =
                 (String::from_utf8_lossy(&key).into_owned(), String::from_utf8_lossy(&record).into_owned());
@@ -381,7 +381,7 @@ fn what_alone_stands_for_its_hour_of_the_week_is_kept_and_the_same_beside_anothe
     let at = |id: &str, time: &str| json!({"id": id, "timestamp": format!("2025-12-26T{time}:00Z"), "tool": id, "success": false, "salience": 0.2});
     bench.import([at("alone", "04:10"), at("beside", "13:10"), at("another", "13:40")]);
     let tally = bench.sleep();
-    // Ten days are an access of 1/(1 + √10) = 0.24; with 0.06 of importance it is low, and half as much again is not.
+    // Ten days give an access of 1/(1 + √10) = 0.24. With 0.06 of importance that is low; half as much again is not.
     assert_eq!((tally.pruned, bench.stats().0), (2, 1), "{tally:?}");
     let left = bench.recall(EpisodeFilter { tool_name: Some("alone".into()), ..EpisodeFilter::default() });
     assert_eq!(left.len(), 1);

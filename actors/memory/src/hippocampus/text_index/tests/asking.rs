@@ -1,4 +1,4 @@
-//! What a question shows of itself: who asks, what kind of answer is wanted, in which language, and after what.
+//! What a question shows of itself: the asker, the kind of answer wanted, the language, and what it should follow.
 
 use super::*;
 
@@ -92,7 +92,7 @@ fn a_log_line_inherits_half_of_what_a_turn_of_a_talk_does() {
     assert!((inherited("") - 0.3 * found_whole()).abs() < 1e-5);
 }
 
-/// The hit of a stem that stands once in a text as long as the average.
+/// The hit of a stem that occurs once in a text of average length.
 fn found_whole() -> f32 {
     score::HitTable::new(1.0).hit(1, 1)
 }

@@ -1,4 +1,4 @@
-//! Recall on real conversations, where `MAXIM_DATA` names the development data.
+//! Recall on real conversations, if `MAXIM_DATA` names the development data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ fn day(date: &str) -> i32 {
 type Recall = BTreeMap<String, f64>;
 type Store<'a> = (TextIndex, Vec<(&'a str, &'a str)>);
 
-/// The turns of each conversation in a store of its own, or of all in one.
+/// The turns of each conversation in a separate store, or all in one.
 fn stores(turns: &[Turn], together: bool) -> BTreeMap<&str, Store<'_>> {
     let mut stores: BTreeMap<&str, Store> = BTreeMap::new();
     let mut sittings: BTreeMap<(&str, u32), u32> = BTreeMap::new();
@@ -57,7 +57,7 @@ fn stores(turns: &[Turn], together: bool) -> BTreeMap<&str, Store<'_>> {
     stores
 }
 
-/// Mean share of the evidence among the best ten, by category and over all.
+/// Mean share of the evidence among the best ten, by category and in total.
 fn recall_at_ten(stores: &BTreeMap<&str, Store>, questions: &[Question], weights: &Weights) -> Recall {
     let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for question in questions.iter().filter(|q| q.category != "adversarial") {
@@ -109,7 +109,7 @@ fn what_was_said_in_long_conversations_is_found_and_each_part_of_the_score_earns
     ] {
         print(name, &of(&weights));
     }
-    // The same on every machine, so what is printed is what must be reached.
+    // The same on every machine, so the printed value must be reached.
     let thousandths = |share: f64| (share * 1000.0).round();
     assert!(thousandths(whole["all"]) >= 851.0, "{whole:?}");
     assert!(thousandths(whole["multi-hop"]) >= 563.0, "{whole:?}");

@@ -1,4 +1,4 @@
-//! A whole document as a question, or as what was said: the cost stays bounded, and what counts is found.
+//! A whole document as a question, or as a remark: the cost stays bounded, and the important part is found.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use super::super::search::RELATED_CUES;
 use super::*;
 use maxim_language::{Embedding, EncoderId};
 
-/// The embedded table, which counts how often it is asked.
+/// The embedded table, counting its calls.
 #[derive(Debug)]
 struct Counting {
     table: TokenTable,

@@ -1,5 +1,5 @@
-//! Recall among mixed experience: what people said, what tools did and how it failed, what was sensed and read; asked in
-//! other words than it was told in, about whom and what was named.
+//! Recall among mixed experience: remarks, results and failures of tools, sensor data and documents. Questions use
+//! other words than the memories, and name people and things.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::hippocampus::import::{ImportDefaults, ImportLine};
 use crate::hippocampus::model::EpisodicMemory;
 use maxim_language::TokenTable;
 
-/// Memories among which the facts lie, and how many of them stand together.
+/// Number of other memories, and how many of them are consecutive.
 const NOISE: usize = 1_500;
 const SITTING: usize = 15;
 
@@ -29,7 +29,7 @@ struct Noise {
     noise: Vec<String>,
 }
 
-/// Numerical Recipes' generator, which is enough to mix.
+/// Numerical Recipes' generator, which is good enough for mixing.
 struct Dice(u32);
 
 impl Dice {
@@ -57,7 +57,7 @@ fn episode(line: &str) -> EpisodicMemory {
     ImportLine::parse(line).expect("a line").into_episode(&defaults)
 }
 
-/// Each fact in a sitting of unrelated memories.
+/// Each fact in a session of unrelated memories.
 fn life(facts: &[Fact]) -> (TextIndex, Vec<String>) {
     let noise: Noise = serde_json::from_str(include_str!("mixed_noise.json")).expect("JSON");
     let (mut dice, mut lines) = (Dice(7), Vec::new());
@@ -78,7 +78,7 @@ fn life(facts: &[Fact]) -> (TextIndex, Vec<String>) {
     (index, ids)
 }
 
-/// Places at which the fact stands in the answers to its questions, the first 0.
+/// Ranks of the fact in the answers to its questions, the first is 0.
 fn places(fact: &Fact, index: &TextIndex, ids: &[String]) -> Vec<Option<usize>> {
     let wanted = fact.line["id"].as_str().expect("an id");
     let place = |question: &String| {
