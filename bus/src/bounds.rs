@@ -53,10 +53,10 @@ impl Excess {
         match self {
             Self::Refused => "refused, naming field and limit",
             Self::Cut => "cut, with a note",
-            Self::Digested => "its digest stands for it",
-            Self::LeftOut => "left out, and told",
+            Self::Digested => "replaced by its digest",
+            Self::LeftOut => "left out, and reported",
             Self::Ended => "the connection ends, with the reason",
-            Self::Shed => "the least useful goes, and that is told",
+            Self::Shed => "the least useful part is dropped, and that is reported",
             Self::OldestClosed => "the oldest connection without a whole request is closed",
         }
     }

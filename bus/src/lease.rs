@@ -13,7 +13,7 @@ use crate::clock::since_boot;
 
 /// This process no longer holds the agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this machine doesn't hold the agent any more: {0}")]
+#[error("this machine no longer holds the agent's lease: {0}")]
 pub struct LeaseLost(pub Arc<str>);
 
 /// Clones are the same lease.

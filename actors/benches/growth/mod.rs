@@ -1,4 +1,4 @@
-//! Sizes of stores at which costs are measured, and how each cost grew with them.
+//! Sizes of stores at which costs are measured, and how each cost grows with size.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use criterion::Criterion;
 
-/// That of the program: another one may pause for tens of milliseconds where much was let go.
+/// The program's own allocator: another one may pause for tens of milliseconds after much memory was freed.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Measured unless [`sizes`] is told otherwise.
+/// Measured unless [`sizes`] gets other values.
 const USUAL: [usize; 3] = [1_000, 10_000, 100_000];
 const LARGE: usize = 1_000_000;
 

@@ -79,7 +79,7 @@ pub enum Fault {
     #[error("{status}: {}", message(body))]
     Refused { status: StatusCode, retry_after: Option<Duration>, body: String },
     /// Its answer doesn't follow the interface.
-    #[error("what it answered isn't what was asked for: {0}")]
+    #[error("its answer isn't what was asked for: {0}")]
     Garbage(String),
     /// A stream that ended before the reply was complete.
     #[error("its answer ended in the middle")]

@@ -28,7 +28,7 @@ pub enum Fault {
     #[error("the body is lost: {0}")]
     Lost(String),
     /// Its motors hold no torque.
-    #[error("the body's motors are off ({0}); switch them on before it is to move")]
+    #[error("the body's motors are off ({0}); switch them on before it can move")]
     MotorsOff(String),
     /// Something else moves it.
     #[error("the body didn't take a target: {0}")]

@@ -21,7 +21,7 @@ const LOST: Duration = Duration::from_secs(2);
 /// How often it checks for a stop while no picture comes.
 const LOOK: Duration = Duration::from_millis(50);
 
-const NO_EYES: &str = "no sense tells where anything is; send what is seen with its box to POST /v1/observations";
+const NO_EYES: &str = "no sense reports where things are; send detections with their boxes to POST /v1/observations";
 
 /// How far the head must turn and nod, in degrees: left and down.
 fn away(seen: &Seen, view: [f64; 2]) -> [f64; 2] {

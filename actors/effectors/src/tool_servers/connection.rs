@@ -108,7 +108,7 @@ async fn hold(server: Arc<Server>, world: World) -> String {
             () = changed.notified() => match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, &peer)).await {
                 Ok(Ok(list)) => take_in(&server, &world, &peer, &list),
                 Ok(Err(why)) => break why,
-                Err(_) => break "it didn't say in time what it offers".to_owned(),
+                Err(_) => break "it didn't list its tools in time".to_owned(),
             },
             () = server.suspected.notified() => {
                 if let Some(why) = lost(&peer).await {
@@ -228,7 +228,7 @@ async fn open(server: &Server, latch: &StopLatch, sandbox: &SandboxPolicy) -> Re
         match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, service.peer())).await {
             Ok(Ok(list)) => Ok((service, list)),
             Ok(Err(why)) => Err(why),
-            Err(_) => Err("it didn't say in time what it offers".to_owned()),
+            Err(_) => Err("it didn't list its tools in time".to_owned()),
         }
     };
     let listed = tokio::select! {

@@ -119,8 +119,7 @@ impl ToolList {
             } else if size > SAID {
                 left_out.insert(plain(&tool.name, NOTE), format!("its description is longer than {SAID} bytes"));
             } else if by_name.len() >= TOOLS {
-                left_out
-                    .insert(plain(&tool.name, NOTE), format!("a server may bring {TOOLS} tools, and this is one more"));
+                left_out.insert(plain(&tool.name, NOTE), format!("a server may offer at most {TOOLS} tools"));
             } else {
                 by_name.insert(tool.name.clone(), tool);
             }

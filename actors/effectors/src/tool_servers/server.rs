@@ -208,7 +208,7 @@ impl Server {
                 Ok(answer::outcome(&self.plan.name, tool, &result, cap))
             }
             Ok(Called::Answered(Ok(_))) => {
-                Err(self.failed(ErrorKind::Failed, format!("{tool} wants to ask back, which isn't possible here")))
+                Err(self.failed(ErrorKind::Failed, format!("{tool} asked a question, which isn't possible here")))
             }
             Ok(Called::Answered(Err(error))) => Err(self.broken(tool, &error)),
             Ok(Called::Stopped) => Err(self.failed(

@@ -46,8 +46,8 @@ pub struct Restored {
 }
 
 fn read(entry: &Entry) -> Result<Learned, String> {
-    let learned: Learned =
-        serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no event with links: {error}"))?;
+    let learned: Learned = serde_json::from_value(entry.record.clone())
+        .map_err(|error| format!("it isn't an event with links: {error}"))?;
     let key = learned.event.kind.key();
     if key == entry.key { Ok(learned) } else { Err(format!("its key is {key:?}, not {:?}", entry.key)) }
 }
@@ -80,7 +80,7 @@ impl Remembers for NucleusAccumbens {
         let mut took = Vec::new();
         for entry in entries {
             if entry.part == OBSERVATIONS {
-                let count = entry.record.as_u64().ok_or_else(|| format!("{} is no count", entry.record));
+                let count = entry.record.as_u64().ok_or_else(|| format!("{} isn't a count", entry.record));
                 took.push(count.map(|count| {
                     brought.observations = brought.observations.max(count);
                     if count > self.observations { Took::Kept } else { Took::Merged }

@@ -32,7 +32,7 @@ impl Statistician {
         }
         for (name, metric) in held {
             if metric.sources.clone().let_go(removed) && metric.pattern.is_some() {
-                let reason = "what it was seen in is forgotten".into();
+                let reason = "its observations were forgotten".into();
                 pulse.emit(PatternDropped { metric: name.to_owned(), reason });
             }
         }

@@ -48,10 +48,10 @@ impl<'a> Joining<'a> {
     /// The line contains no concept.
     pub fn find(&mut self, entry: &Entry, names: &mut Names) -> Result<(u32, SemanticMemory), String> {
         let concept: SemanticMemory =
-            serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no concept: {error}"))?;
+            serde_json::from_value(entry.record.clone()).map_err(|error| format!("it isn't a concept: {error}"))?;
         let theirs = concept_number(&concept.id).filter(|number| *number < MOST_NUMBER && concept.id == entry.key);
         let Some(theirs) = theirs else {
-            let found = format!("{:?} is no id of a concept, which are like concept-12, or not its key", concept.id);
+            let found = format!("{:?} isn't a concept's id, like concept-12, or differs from its key", concept.id);
             return Err(found);
         };
         if naming::key(&concept.name).is_empty() {

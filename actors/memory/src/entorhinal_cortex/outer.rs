@@ -311,7 +311,8 @@ impl Outer {
     pub fn report(&self, places: u32, of: usize) -> Json {
         let Some(name) = &self.name else { return Json::Null };
         let waiting = self.waiting(places).min(of);
-        let rests = self.rests.as_ref().map(|scarcest| format!("too little is left of what is scarcest: {scarcest}"));
+        let rests =
+            self.rests.as_ref().map(|scarcest| format!("too little is left of the scarcest resource: {scarcest}"));
         let state = match (&self.problem, self.whole(places)) {
             _ if rests.is_some() => "resting",
             (Some(_), _) => "failing",

@@ -32,7 +32,7 @@ impl Remembers for Hippocampus {
         let mut took = Vec::new();
         for entry in entries {
             let read = serde_json::from_value::<Access>(entry.record.clone());
-            let read = read.map_err(|error| format!("these are no uses of an episode: {error}"));
+            let read = read.map_err(|error| format!("these aren't uses of an episode: {error}"));
             took.push(read.and_then(|access| {
                 let episode = MemoryRef::new(Layer::Hippocampus, entry.key.clone());
                 let document = pulse.record::<u32>(&id_key(&entry.key)).filter(|_| !names.is_refused(&episode));

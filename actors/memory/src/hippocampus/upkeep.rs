@@ -182,7 +182,7 @@ impl Hippocampus {
             (Some(text), Some(keys)) => (text, keys, self.sealed.before),
             _ => {
                 tracing::warn!(
-                    "an index segment of the hippocampus is damaged; the indexes are made anew from the episodes"
+                    "an index segment of the hippocampus is damaged; the indexes are rebuilt from the episodes"
                 );
                 (fresh(), KeyIndex::default(), 0)
             }

@@ -64,7 +64,7 @@ impl SuprachiasmaticNucleus {
     /// Clocks that were set later know more; if neither was set, those with the later moments do.
     fn take_clocks(&self, entry: &Entry, pulse: &mut Pulse<'_, Self>) -> Result<Took, String> {
         let clocks = serde_json::from_value::<Clocks>(entry.record.clone()).ok().filter(Clocks::are_sound);
-        let clocks = clocks.ok_or("these are no clocks of day, week, month and year")?;
+        let clocks = clocks.ok_or("these aren't clocks of day, week, month and year")?;
         if clocks.latest() <= self.clocks.latest() {
             return Ok(Took::Merged);
         }
@@ -74,7 +74,7 @@ impl SuprachiasmaticNucleus {
 }
 
 fn read(entry: &Entry) -> Result<(usize, Doing), String> {
-    let place = entry.key.parse().map_err(|_| format!("{:?} is no place", entry.key))?;
-    let doing = serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no doing: {error}"))?;
+    let place = entry.key.parse().map_err(|_| format!("{:?} isn't a position", entry.key))?;
+    let doing = serde_json::from_value(entry.record.clone()).map_err(|error| format!("it isn't an action: {error}"))?;
     Ok((place, doing))
 }

@@ -150,7 +150,7 @@ impl StatePart {
                 }
             },
             Law::Numbered { most, next, same, evidence: members } => {
-                let number: u64 = key.parse().map_err(|_| format!("{key:?} is no number"))?;
+                let number: u64 = key.parse().map_err(|_| format!("{key:?} isn't a number"))?;
                 let alike = |known: &Json| same.iter().all(|member| known[*member] == record[*member]);
                 match by_key(here).find(|(_, known)| alike(known)) {
                     Some((_, known)) if evidence(known, members) >= evidence(record, members) => Vec::new(),

@@ -54,7 +54,7 @@ fn refuse_syncing(files: Option<&[u64]>) {
     seccompiler::apply_filter_all_threads(&program).expect("the kernel takes it");
 }
 
-/// The inode numbers of this process's open files with this name.
+/// The descriptor numbers of this process's open files with this name.
 fn open_files(name: &str) -> Vec<u64> {
     let links = fs::read_dir("/proc/self/fd").expect("this process's files").flatten();
     let named = links.filter(|link| fs::read_link(link.path()).is_ok_and(|file| file.ends_with(name)));

@@ -132,14 +132,14 @@ impl Transport for Discord {
         self.check(request, now)?;
         let malformed = |why: String| HookRefused::Malformed(why);
         let body: Json =
-            serde_json::from_slice(request.body).map_err(|error| malformed(format!("the body is no JSON: {error}")))?;
+            serde_json::from_slice(request.body).map_err(|error| malformed(format!("the body isn't JSON: {error}")))?;
         let answered = |body: Json| HookAnswer { content_type: "application/json", body: body.to_string() };
         match body["type"].as_u64() {
             // A ping.
             Some(1) => Ok(Hooked { messages: Vec::new(), answer: answered(json!({"type": 1})) }),
             Some(2 | 5) => {
                 let message = message_of(&body).ok_or_else(|| malformed("the command has no text option".into()))?;
-                let message = message.map_err(|why| malformed(format!("the command can't be taken: {why}")))?;
+                let message = message.map_err(|why| malformed(format!("the command can't be accepted: {why}")))?;
                 let said = json!({"type": 4, "data": {"content": "I have it.", "flags": EPHEMERAL}});
                 Ok(Hooked { messages: vec![message], answer: answered(said) })
             }

@@ -141,7 +141,7 @@ impl Inlet {
             |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect::<String>();
         let (name, sender, body) = (self.line.name(), plain(sender), plain(body));
         (self.tell)(format!(
-            "{name}: {sender} is not on channels.{name}.senders and may not command; what was written is recorded: {body}"
+            "{name}: {sender} is not on channels.{name}.senders and may not command; the message is recorded: {body}"
         ));
     }
 }

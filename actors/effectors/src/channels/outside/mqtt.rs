@@ -284,7 +284,7 @@ impl Mqtt {
                 }
             };
             let wait = match taken {
-                Err(why) => return format!("a message could not be taken yet: {why}; the broker sends it again"),
+                Err(why) => return format!("a message could not be accepted yet: {why}; the broker sends it again"),
                 Ok(Taken::Limited { retry_after_s, is_listed: true }) => {
                     if is_new {
                         inlet.line().count("deferred");

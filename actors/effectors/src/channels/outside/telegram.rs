@@ -153,7 +153,7 @@ impl Transport for Telegram {
                     }
                     if let Err(why) = take(updates, &mut left, inlet).await {
                         // Not acknowledged, so Telegram delivers it again.
-                        inlet.line().down(format!("a message could not be taken yet: {why}"));
+                        inlet.line().down(format!("a message could not be accepted yet: {why}"));
                         pause.wait().await;
                     } else {
                         pause.reset();

@@ -118,21 +118,21 @@ impl Form {
     /// # Errors
     /// A field occurs twice, or has a form that Twilio doesn't send.
     pub fn read(body: &[u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(body).map_err(|_| "the body is no form: it isn't UTF-8".to_owned())?;
+        let text = std::str::from_utf8(body).map_err(|_| "the body isn't a form: it isn't UTF-8".to_owned())?;
         let (mut fields, mut has_unknown) = (BTreeMap::new(), false);
         for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
             let (name, value) = (name.into_owned(), value.into_owned());
             let shown = || name.chars().filter(|c| !c.is_control()).take(40).collect::<String>();
             match kind_of(&name) {
                 Some(kind) if !value.is_empty() && !kind.fits(&value) => {
-                    return Err(format!("the field {} has not the form that Twilio gives it", shown()));
+                    return Err(format!("the field {} doesn't have the form that Twilio uses", shown()));
                 }
                 Some(_) => {}
                 None if is_name(&name) => has_unknown = true,
-                None => return Err(format!("{:?} is no name of a field of Twilio's", shown())),
+                None => return Err(format!("{:?} isn't the name of a Twilio field", shown())),
             }
             if name_within(&name, &value) {
-                return Err(format!("the field {} holds what names a sender or a message", shown()));
+                return Err(format!("the field {} contains the name of a sender or message field", shown()));
             }
             if fields.insert(name.clone(), value).is_some() {
                 return Err(format!("the form has the field {} twice", shown()));
@@ -147,7 +147,7 @@ impl Form {
             }
         }
         if message.is_some() && form.field("CallSid").is_some() {
-            return Err("the form is of a message and of a call".to_owned());
+            return Err("the form is both a message and a call".to_owned());
         }
         Ok(form)
     }

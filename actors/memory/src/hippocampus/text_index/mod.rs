@@ -433,7 +433,7 @@ impl TextIndex {
     pub fn load_vectors(&mut self, documents: usize, packed: Option<Vec<u8>>) {
         let Some(meaning) = &mut self.meaning else { return };
         if let Err(error) = meaning.vectors.push_packed(documents, packed.unwrap_or_default()) {
-            tracing::warn!(%error, "vectors of episodes are missing or damaged; they are made anew");
+            tracing::warn!(%error, "vectors of episodes are missing or damaged; they are recomputed");
         }
     }
 

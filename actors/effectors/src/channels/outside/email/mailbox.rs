@@ -104,7 +104,7 @@ impl Email {
                 Some(raw) => match read(&raw, &self.address, &self.vouching, |text| inlet.stops(text)) {
                     Letter::Message(arrived) => {
                         let taken = inlet.take(arrived).await;
-                        let taken = taken.map_err(|why| format!("a letter could not be taken yet: {why}"))?;
+                        let taken = taken.map_err(|why| format!("a letter could not be accepted yet: {why}"))?;
                         if let Taken::Limited { retry_after_s, .. } = taken {
                             if due.is_some() || left.len() < LEFT {
                                 if due.is_none() {

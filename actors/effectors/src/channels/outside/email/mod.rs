@@ -202,7 +202,7 @@ impl Email {
 
     fn written(&self, message: &SendMessage) -> Result<Message, String> {
         let mailbox =
-            |address: &str| address.parse::<Mailbox>().map_err(|error| format!("{address:?} is no address: {error}"));
+            |address: &str| address.parse::<Mailbox>().map_err(|error| format!("{address:?} isn't valid: {error}"));
         let domain = self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
         let thread = message.in_reply_to.as_deref().map(|name| name.split_once(' ').unwrap_or((name, "")));
         let subject = match thread {
