@@ -48,7 +48,7 @@ pub fn run(measure: impl FnOnce(&mut Criterion) -> Vec<Measured>) {
     }
 }
 
-/// What criterion has just written down of functions with a size.
+/// Reads the medians that criterion has just written for functions with a size.
 fn medians(folder: &Path, started: SystemTime, note: &mut impl FnMut(String, usize, f64)) {
     let entries = |folder: &Path| -> Vec<PathBuf> {
         fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
@@ -70,7 +70,7 @@ fn medians(folder: &Path, started: SystemTime, note: &mut impl FnMut(String, usi
     }
 }
 
-/// One line a function: its cost at each size, and the mean factor for ten times as many records.
+/// One line per function: its cost at each size, and the mean factor for ten times as many records.
 fn print(costs: &BTreeMap<String, BTreeMap<usize, f64>>) {
     if costs.is_empty() {
         return;
