@@ -1,5 +1,5 @@
-//! Cost of knowledge by its size: concepts, and activation that spreads over all layers:
-//! `cargo bench -p maxim-actors --bench concepts`. Sizes: see `growth`.
+//! Cost of knowledge by its size: concepts, and spreading activation over all layers: `cargo bench -p maxim-actors
+//! --bench concepts`. Sizes: see `growth`.
 
 mod growth;
 
@@ -114,7 +114,7 @@ fn concepts(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Half episodes, half concepts; eight edges a node, a quarter of them between the layers.
+/// Half episodes, half concepts; eight edges per node, a quarter of them between the layers.
 fn spreading(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("cross_layer_graph");
     for size in growth::sizes() {

@@ -223,7 +223,7 @@ fn similarity(criterion: &mut Criterion) {
     });
 }
 
-/// Edges as many as at capture.
+/// As many edges as at capture.
 fn spreading(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("hippocampus");
     for size in sizes() {
@@ -242,7 +242,7 @@ fn spreading(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// By the number of outcomes that were observed, of one kind of event for every hundred, 2 000 kinds at most.
+/// By the number of observed outcomes: one kind of event for every hundred, at most 2 000 kinds.
 fn learning(criterion: &mut Criterion) {
     let goals: Vec<String> = (0..120).map(goal).collect();
     let outcomes = [Some(true), Some(false), None].map(OutcomeKind::of_success);

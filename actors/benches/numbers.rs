@@ -1,4 +1,4 @@
-//! Cost of the senses of number and of learning how to: `cargo bench -p maxim-actors --bench numbers`.
+//! Cost of the number senses and of learning skills: `cargo bench -p maxim-actors --bench numbers`.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

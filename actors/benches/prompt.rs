@@ -1,4 +1,4 @@
-//! Building a prompt, ranking tools, reading replies.
+//! Building a prompt, ranking tools, parsing replies.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ fn specs() -> Vec<ToolSpec> {
         .collect()
 }
 
-/// Counted by an estimate, and by a tokenizer.
+/// Counts by an estimate, and by a tokenizer.
 fn counters() -> [(&'static str, TokenCounter); 2] {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/language/tokenizer/small.json");
-    // Another one, e.g. of 100 000 merges, by the environment.
+    // Another one, e.g. with 100 000 merges, from the environment.
     let file = std::env::var("MAXIM_BENCH_TOKENIZER").unwrap_or_else(|_| file.into());
     let tokenizer = Tokenizer::open(file.as_ref()).expect("a tokenizer");
     [("estimated", TokenCounter::Estimated), ("by a tokenizer", TokenCounter::Model(Arc::new(tokenizer)))]

@@ -1,5 +1,5 @@
-//! Cost of what whole rooms of memory do, by what they remember: waking, time, likeness, what goes from all layers, what
-//! becomes general knowledge: `cargo bench -p maxim-actors --bench rooms`. Sizes: see `growth`.
+//! Cost of whole memory rooms by the number of memories: waking, time, similarity, removal from all layers, and
+//! promotion to general knowledge: `cargo bench -p maxim-actors --bench rooms`. Sizes: see `growth`.
 
 mod growth;
 
@@ -40,7 +40,7 @@ use serde_json::{Value as Json, json};
 
 /// Records of one message.
 const BATCH: usize = 64;
-/// Times that what can't be repeated by criterion is repeated.
+/// Repetitions of operations that criterion can't repeat.
 const ROUNDS: u32 = 64;
 
 const LOOKS: [&str; 8] = ["red", "blue", "broken", "heavy", "wooden", "striped", "rusty", "tiny"];
@@ -57,7 +57,7 @@ fn at(number: usize, total: usize) -> Timestamp {
     monday_morning() + SignedDuration::from_secs((number * 90 * 86_400 / total).cast_signed() as i64)
 }
 
-/// How long a room takes from its records to its first answer.
+/// The time from a room's records to its first answer.
 fn waking<R: Region>(rig: &mut Rig<R>) -> Duration {
     let began = Instant::now();
     rig.crash();
@@ -65,7 +65,7 @@ fn waking<R: Region>(rig: &mut Rig<R>) -> Duration {
     began.elapsed()
 }
 
-/// Mean of doing something with each of some numbers.
+/// Mean time of doing something with each of some numbers.
 fn mean(mut act: impl FnMut(u32)) -> Duration {
     let began = Instant::now();
     (0..ROUNDS).for_each(&mut act);
@@ -176,7 +176,7 @@ fn likeness(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
     group.finish();
 }
 
-/// An act of a life of `kinds` kinds, each done in many circumstances.
+/// An act in a life of `kinds` kinds, each done in many circumstances.
 fn ended(number: usize, kinds: usize) -> EndedAct {
     let params = json!({ "door": format!("door {}", number / kinds % 40) });
     EndedAct {
@@ -193,7 +193,7 @@ fn ended(number: usize, kinds: usize) -> EndedAct {
 /// Lessons of the nucleus accumbens.
 const LESSONS: usize = 20_000;
 
-/// Learning and predicting by records: few kinds, whose circumstances stay in memory, and more than stay.
+/// Learning and predicting with records: few kinds, whose circumstances stay in memory, and more kinds than stay.
 fn causes(criterion: &mut Criterion, by_hand: &mut Vec<growth::Measured>) {
     let mut group = criterion.benchmark_group("nucleus_accumbens");
     group.sample_size(20);
@@ -286,7 +286,7 @@ fn candidate(number: usize) -> PromotionCandidate {
     }
 }
 
-/// What was promoted before.
+/// An earlier promotion.
 fn known(candidate: &PromotionCandidate) -> ConceptLesson {
     ConceptLesson {
         name: candidate.name.clone(),
@@ -347,7 +347,7 @@ impl Sleeper {
         Self { promoter, lobe: Rig::new(settings, ear::<ConceptsLearned>) }
     }
 
-    /// Offers, checks, compares with what is known, makes or reinforces; the number of concepts that were made.
+    /// Offers, checks, compares with known concepts, creates or reinforces; returns the number of created concepts.
     fn promote(&mut self, candidates: Vec<PromotionCandidate>) -> u64 {
         let turn: MessageId = self.promoter.send(Promote { by: "bench".into() });
         let offer = CandidatesOffered { source: "nucleus_accumbens".into(), candidates, contradicted: Vec::new() };

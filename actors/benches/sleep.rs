@@ -47,7 +47,7 @@ const THINGS: [&str; 16] = [
 const ROOMS: [&str; 8] = ["kitchen", "office", "hallway", "garage", "cellar", "bedroom", "balcony", "workshop"];
 const DEEDS: [&str; 6] = ["find", "clean", "move", "inspect", "repair", "count"];
 
-/// Episode `i` of ninety days that ended ten days ago.
+/// Episode `i` of ninety days, which ended ten days ago.
 fn line(i: usize, total: usize, chance: &mut Chance) -> String {
     let thing = format!("{} {}", chance.one_of(&LOOKS), chance.one_of(&THINGS));
     let (room, deed) = (chance.one_of(&ROOMS), chance.one_of(&DEEDS));
@@ -104,7 +104,7 @@ impl Room {
         room
     }
 
-    /// Takes in a batch, edges included.
+    /// Imports a batch, including edges.
     fn import(&mut self, total: usize) {
         let lines = (0..BATCH).map(|i| (i as u64, line(self.count + i, total, &mut self.chance))).collect();
         self.count += BATCH;
@@ -114,7 +114,7 @@ impl Room {
         }
     }
 
-    /// Takes in what it has already, as its own export has it.
+    /// Imports what it already has, from its own export.
     fn import_again(&mut self) -> Duration {
         let exported = page(&self.rig.records(), &|_| None, None, BATCH).expect("readable").lines;
         let lines = exported.into_iter().enumerate().map(|(number, line)| (number as u64, line)).collect();
@@ -123,7 +123,7 @@ impl Room {
         began.elapsed()
     }
 
-    /// Mean of forgetting an episode with its edges, words and names.
+    /// Mean time to forget an episode with its edges, words and names.
     fn forget(&mut self) -> Duration {
         const FORGOTTEN: usize = 64;
         let began = Instant::now();
@@ -133,7 +133,7 @@ impl Room {
         began.elapsed() / FORGOTTEN as u32
     }
 
-    /// From the records to the first answer, and until nothing is left to do.
+    /// The time from the records to the first answer, and until nothing is left to do.
     fn wake(&mut self) -> Duration {
         let began = Instant::now();
         self.rig.crash();
@@ -141,7 +141,7 @@ impl Room {
         began.elapsed()
     }
 
-    /// A whole sleep: time for scoring, and for rewriting, with the longest steps: how long, of which part, and which.
+    /// A whole sleep: time for scoring, and for rewriting, with the longest steps (duration, phase and number).
     fn sleep(&mut self) -> (Duration, Duration, Vec<(Duration, usize, usize)>) {
         self.sleeps += 1;
         let sleep = MessageId::from_parts(77, self.sleeps);

@@ -1,4 +1,4 @@
-//! What the store costs: accepting, becoming durable alone and in a group, opening, reading.
+//! Cost of the store: accepting, durability alone and in a group, opening, reading.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ fn agent(store: &StateStore) -> AgentStore {
     agent
 }
 
-/// An event of 300 bytes, a signal of 100, and a root now and then.
+/// An event of 300 bytes, a signal of 100, and occasionally a root.
 fn turn(agent: &AgentStore, n: u64) -> Commit {
     Commit {
         events: vec![vec![1; 300]],

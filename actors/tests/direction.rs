@@ -1,24 +1,24 @@
-//! Who may know whom. A stage is a crate, so the compiler keeps the stages apart; here its manifest is read, and within a stage each
-//! room keeps to its own folder and the few places that are shared vocabulary.
+//! Which code may use which. A stage is a crate, so the compiler separates the stages; here their manifests are
+//! checked. Within a stage, each room uses only its own folder and a few places of shared vocabulary.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates that rooms stand in; each of their entries is a room.
+/// Crates with rooms; each folder or file in them is a room.
 const STAGES: [&str; 8] = ["perception", "memory", "deliberation", "gate", "action", "learning", "sleep", "effectors"];
 
-/// What a stage may build upon, the lowest first. Each of these may use those before it, and no stage.
+/// What a stage may depend on, the lowest first. Each of these may use those before it, and no stage.
 const GROUND: [&str; 7] = ["config", "bus", "store", "region", "language", "speech", "tools"];
 
-/// The only stage that uses another: what is carried out must be a cleared intent, which the gate alone can make.
+/// The only stage that uses another: only a cleared intent is carried out, and only the gate can make one.
 const EXCEPTION: (&str, &str) = ("action", "gate");
 
-/// What a stage puts together of its rooms. It knows them, and is no room itself.
+/// Code of a stage that assembles its rooms. It knows them, and isn't a room itself.
 const ASSEMBLY: [&str; 1] = ["effectors/outside_doors"];
 
-/// Vocabulary that rooms of a stage share: the place, who may use it (empty: any room of the stage), and why that is no reaching
-/// into a room.
+/// Vocabulary shared by rooms of a stage: the place, who may use it (empty: any room of the stage), and why that
+/// doesn't break the rule.
 const VOCABULARY: [(&str, &str, &str); 18] = [
     ("effectors/http_client", "", "how servers outside are reached, alike for all effectors"),
     ("effectors/server_fault", "", "why a model server gave no answer, alike for replies and vectors"),
@@ -40,7 +40,7 @@ const VOCABULARY: [(&str, &str, &str); 18] = [
     ("deliberation/reply", "", "how a model's reply is read: pure grammar"),
 ];
 
-/// Crates of ours that a crate is built with; what its tests need besides is left out.
+/// Our crates that a crate depends on, without those only for its tests.
 fn builds_upon(manifest: &str) -> BTreeSet<String> {
     let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default();
     let dependencies = dependencies.split("\n[").next().unwrap_or_default();
@@ -135,7 +135,7 @@ fn the_check_sees_what_it_forbids() {
     assert_eq!(without_tests("use a;\n#[cfg(test)]\nmod tests {\n    use crate::gate;\n}\n"), "use a;\n");
 }
 
-/// Sources that aren't tests, in the order of their names.
+/// Source files other than tests, sorted by name.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let mut entries: Vec<PathBuf> =
@@ -157,7 +157,7 @@ fn module_of(file: &str) -> Vec<String> {
     module
 }
 
-/// The room that a module is part of; nothing for the stages' own lists.
+/// The room that a module belongs to; none for the stages' own lists.
 fn room_of(module: &[String]) -> Option<String> {
     match module {
         [stage, room, ..] if STAGES.contains(&stage.as_str()) => {
@@ -167,12 +167,12 @@ fn room_of(module: &[String]) -> Option<String> {
     }
 }
 
-/// Up to the tests at the end of a file.
+/// The text before the tests at the end of a file.
 fn without_tests(text: &str) -> &str {
     &text[..text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len())]
 }
 
-/// Places of this crate that the `use` statements name, each as its parts.
+/// Places of this crate named in `use` statements, each as its parts.
 fn uses(text: &str, module: &[String]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut lines = text.lines();
@@ -207,7 +207,7 @@ fn expand(path: &str) -> Vec<String> {
     named.flat_map(|part| expand(&format!("{}{part}", head.trim()))).collect()
 }
 
-/// A path as it stands in this crate; nothing for other crates.
+/// A path within this crate; none for other crates.
 fn resolve(path: &str, module: &[String]) -> Option<Vec<String>> {
     let path = path.split(" as ").next().unwrap_or(path);
     let mut parts = path.split("::").map(str::trim).peekable();

@@ -1,4 +1,4 @@
-//! Cost of publishing one message to 25 rooms and taking it there. Divide by 25 for one delivery.
+//! Cost of publishing one message to 25 rooms and reading it there. Divide by 25 for one delivery.
 
 use std::hint::black_box;
 use std::sync::Arc;

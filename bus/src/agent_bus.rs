@@ -63,7 +63,7 @@ impl BusBuilder {
         inbox
     }
 
-    /// The inbox of a room that acts.
+    /// The inbox of a room that acts (an effector).
     pub fn inbox(&mut self, owner: RegionName) -> Arc<Inbox> {
         self.enter(Inbox::new(owner))
     }
@@ -76,12 +76,13 @@ impl BusBuilder {
         inbox
     }
 
-    /// `inbox`'s room at `stage` hears `S`. `back` says that it belongs to the next turn.
+    /// The room of `inbox`, at `stage`, hears `S`. `back` means that `S` belongs to the next turn.
     pub fn hears<S: Signal>(&mut self, inbox: &Arc<Inbox>, stage: Stage, back: bool) {
         self.enter_hearer::<S>(inbox, stage, back, None);
     }
 
-    /// The same, of those messages alone that concern the room by their content: the others aren't delivered to it.
+    /// As [`Self::hears`], but the room hears only the messages for which `heeds` is true. The others aren't
+    /// delivered to it.
     pub fn heeds<S: Signal>(&mut self, inbox: &Arc<Inbox>, stage: Stage, back: bool, heeds: fn(&S) -> bool) {
         let heeds: Heeds = Box::new(move |body| body.as_any().downcast_ref().is_some_and(heeds));
         self.enter_hearer::<S>(inbox, stage, back, Some(heeds));
@@ -98,7 +99,7 @@ impl BusBuilder {
         self.heard.push((S::NAME, inbox.owner()));
     }
 
-    /// This inbox hears what is addressed to others too: the ear of a rig, never a room.
+    /// This inbox also hears what is addressed to others. For a test rig, never for a room.
     pub fn overhears(&mut self, inbox: &Arc<Inbox>) {
         self.overhears = Some(inbox.owner());
     }
@@ -111,7 +112,7 @@ impl BusBuilder {
         self.emitted.push((S::NAME, emitter));
     }
 
-    /// The bus, or everything that is wrong with the cards.
+    /// Makes the bus, or returns everything that is wrong with the cards.
     pub fn build(mut self) -> Result<AgentBus, Vec<WiringError>> {
         for (signal, emitter) in &self.emitted {
             if !self.heard.iter().any(|(heard, _)| heard == signal) {
@@ -129,7 +130,7 @@ impl BusBuilder {
         Ok(self.build_unchecked())
     }
 
-    /// The bus without the check that everything said is heard, for a room on a bench.
+    /// Makes the bus without checking that every signal has a hearer. For a room on a bench.
     pub fn build_unchecked(self) -> AgentBus {
         let Self { inboxes, hearers, decoders, overhears, deciding, .. } = self;
         AgentBus { inboxes, hearers, decoders, overhears, deciding, newest: AtomicU64::new(0) }
@@ -148,8 +149,8 @@ pub struct AgentBus {
 }
 
 impl AgentBus {
-    /// Puts a message into the inbox of each hearer that heeds it. Never blocks. Called in the agent's critical section for what is
-    /// journalled, so that every inbox is in the order of sequence numbers.
+    /// Puts a message into the inbox of each hearer that heeds it. Never blocks. Journalled messages are published
+    /// inside the agent's critical section, so every inbox is in the order of sequence numbers.
     pub fn publish(&self, lsn: Lsn, envelope: &Arc<Envelope>) {
         for hearer in self.hearers_of(envelope.body().name(), envelope.meta.to.as_deref()) {
             if hearer.heeds(envelope.body()) {
@@ -159,8 +160,8 @@ impl AgentBus {
         self.newest.fetch_max(lsn.0, Ordering::SeqCst);
     }
 
-    /// Delivers again, after a crash, to those hearers that had not passed it on its lane. What all have passed isn't even
-    /// read.
+    /// Redelivers after a crash. Only hearers that had not passed the message on its lane get it. Messages that all
+    /// have passed aren't even read.
     pub fn redeliver(
         &self,
         lsn: Lsn,
@@ -187,7 +188,7 @@ impl AgentBus {
         Ok(late.len())
     }
 
-    /// Reads an encoded envelope of any signal that somebody hears.
+    /// Decodes an envelope of any signal that some room hears.
     pub fn decode(&self, encoded: &[u8]) -> Result<Envelope, NotRead> {
         let (meta, body) = Envelope::split(encoded)?;
         let decode = self.decoders.get(&*meta.name);
@@ -210,17 +211,17 @@ impl AgentBus {
         self.inboxes.get(owner)
     }
 
-    /// The room that decides for which most messages wait, other than `but`, and how many. What acts is left out: it may
-    /// rightly take its time, and says how much waits for it in its own words.
+    /// The deciding room with the longest backlog, other than `but`, and that backlog. Effectors are left out: they
+    /// may rightly take their time, and report their own backlog.
     pub fn furthest_behind(&self, but: RegionName) -> Option<(RegionName, usize)> {
         let others = self.deciding.iter().filter(|inbox| inbox.owner() != but);
         others.map(|inbox| (inbox.owner(), inbox.depth())).max_by_key(|(_, depth)| *depth)
     }
 
-    /// Up to here every journalled message has been dealt with: what lies before the oldest that some inbox still holds,
-    /// or else the newest that was published. Takes no lock of the store, which asks for it.
+    /// Every journalled message up to here has been dealt with: all before the oldest that an inbox still holds, or
+    /// else all up to the newest published. Takes no lock of the store, because the store calls this.
     pub fn low_water(&self) -> Lsn {
-        // The newest first: what is published after this lies above it.
+        // Read the newest first: anything published after this has a larger number.
         let newest = Lsn(self.newest.load(Ordering::SeqCst));
         self.inboxes
             .values()
@@ -229,7 +230,7 @@ impl AgentBus {
             .map_or(newest, |oldest| Lsn(oldest.0 - 1).min(newest))
     }
 
-    /// Journalled messages below an LSN that some inbox still holds, ascending.
+    /// Journalled messages below an LSN that an inbox still holds, ascending.
     pub fn unread_below(&self, below: Lsn) -> Vec<Lsn> {
         let mut unread: Vec<Lsn> = self.inboxes.values().flat_map(|inbox| inbox.unread_below(below)).collect();
         unread.sort_unstable();

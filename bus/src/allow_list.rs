@@ -1,18 +1,18 @@
-//! Who may: a list of names that a person wrote, closed unless it says otherwise.
+//! Who is allowed: a list of names that a person wrote. It allows only what it lists.
 
 use serde::{Deserialize, Serialize};
 
-/// When two spellings are one sender or recipient: as the channel's provider has it.
+/// When two spellings mean the same sender or recipient, by the rules of the channel's provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Alike {
-    /// To the byte: topics and names of MQTT, ids of Telegram, Slack and Discord.
+    /// Byte by byte: topics and names of MQTT, ids of Telegram, Slack and Discord.
     #[default]
     Exact,
-    /// An address of e-mail: in any case. Domains have none (RFC 5321), and no provider of today tells local parts apart
-    /// by theirs. Blanks around it count for nothing, blanks in it do.
+    /// An e-mail address, in any case. Domains ignore case (RFC 5321), and no current provider tells two local parts
+    /// apart by case. Blanks around the address are ignored; blanks inside it count.
     Address,
-    /// A telephone number: without the blanks, brackets, dots and dashes that people write into it. What stands before a
+    /// A telephone number, without the blanks, brackets, dots and dashes that people write into it. A prefix before a
     /// colon (`whatsapp:`) counts, in any case.
     Number,
 }
@@ -27,7 +27,7 @@ impl Alike {
         }
     }
 
-    /// The one spelling of all that are alike.
+    /// One spelling for all names that mean the same.
     fn plain(self, name: &str) -> String {
         match self {
             Self::Exact => name.to_owned(),
@@ -41,7 +41,7 @@ impl Alike {
 }
 
 /// Names of senders or recipients. An entry is a whole name, `*` for everybody, or `*` before an ending, such as
-/// `*@example.org`. An empty list holds nobody.
+/// `*@example.org`. An empty list allows nobody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowList {
     entries: Vec<String>,
@@ -49,7 +49,7 @@ pub struct AllowList {
 }
 
 impl AllowList {
-    /// Names that are compared to the byte.
+    /// Names that are compared byte by byte.
     pub fn new(entries: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::of(Alike::Exact, entries)
     }

@@ -1,7 +1,7 @@
-//! How much may come from outside: every bound of every door, in one table.
+//! Every bound on input from outside, in one table.
 //!
-//! A field from outside passes its [`Bound`] before anything keeps it. What happens to a field that is too long stands in
-//! the table too, so that no door decides that by itself. `deploy/bounds.md` is this table; a test keeps it so.
+//! A field from outside passes its [`Bound`] before it is kept. The table also says what happens to a field that is
+//! too long, so no door decides that by itself. `deploy/bounds.md` is this table; a test keeps the two equal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Bytes,
-    /// Things of the kind that the bound names.
+    /// Items of the kind that the bound names.
     Pieces,
     Seconds,
     PerSecond,
@@ -29,20 +29,20 @@ impl Unit {
     }
 }
 
-/// What happens to what is beyond a bound.
+/// What happens to input beyond a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// It is refused, and the refusal names the field and the limit. By HTTP: 422, or 413 for a whole body or text.
     Refused,
-    /// Its end is cut off, and a note says so.
+    /// Its end is cut off, and a note says that.
     Cut,
-    /// Its digest (SHA-256) stands for it, so that two of them never become one.
+    /// It is replaced by its digest (SHA-256), so two different ones stay different.
     Digested,
-    /// It is left out, and counted or told.
+    /// It is left out, and counted or reported.
     LeftOut,
-    /// The connection ends, and the reason is told.
+    /// The connection ends, and the reason is reported.
     Ended,
-    /// The least useful goes, and that is told.
+    /// The least useful part is dropped, and that is reported.
     Shed,
     /// The oldest connection without a whole request is closed, so that the new one gets in.
     OldestClosed,
@@ -53,20 +53,20 @@ impl Excess {
         match self {
             Self::Refused => "refused, naming field and limit",
             Self::Cut => "cut, with a note",
-            Self::Digested => "its digest stands for it",
-            Self::LeftOut => "left out, and told",
+            Self::Digested => "replaced by its digest",
+            Self::LeftOut => "left out, and reported",
             Self::Ended => "the connection ends, with the reason",
-            Self::Shed => "the least useful goes, and that is told",
+            Self::Shed => "the least useful part is dropped, and that is reported",
             Self::OldestClosed => "the oldest connection without a whole request is closed",
         }
     }
 }
 
-/// How much of something may come in.
+/// A limit on one kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     pub name: &'static str,
-    /// Where it comes in.
+    /// The door by which it comes in.
     pub at: &'static str,
     pub limit: usize,
     pub unit: Unit,
@@ -82,7 +82,7 @@ pub struct TooMuch {
     pub limit: usize,
 }
 
-/// What stands behind a text that was cut.
+/// Appended to a text that was cut.
 const CUT: &str = "… (cut)";
 
 impl Bound {
@@ -94,10 +94,11 @@ impl Bound {
         Self::new(name, at, limit, Unit::Bytes, excess)
     }
 
-    /// A text within this bound: as it came, or as the table says. One whose excess is neither cut nor digested is refused.
+    /// Returns the text as it came, or shortened as the table says. A text that is too long and is neither cut nor
+    /// digested is refused.
     ///
     /// # Errors
-    /// It is too long, and nothing shorter may stand for it.
+    /// The text is too long, and the table allows no shorter form.
     pub fn take<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, TooMuch> {
         if text.len() <= self.limit {
             return Ok(Cow::Borrowed(text));
@@ -114,7 +115,7 @@ impl Bound {
         format!("{} {}", self.limit, self.unit.word()).trim_end().to_owned()
     }
 
-    /// At most the limit, with a note where something is missing. Whoever must have a text in any case takes it so.
+    /// At most the limit, with a note where something is missing. For callers that need a text in any case.
     pub fn cut(&self, text: &str) -> String {
         if text.len() <= self.limit {
             return text.to_owned();
@@ -124,7 +125,7 @@ impl Bound {
     }
 }
 
-/// Stands for an id that is too long. 128 bits of SHA-256: whoever writes ids may want two of them to be alike.
+/// Replaces an id that is too long. 128 bits of SHA-256, because a sender may try to make two ids collide.
 pub fn digest(text: &str) -> String {
     written(&Sha256::digest(text.as_bytes()))
 }
@@ -159,27 +160,28 @@ macro_rules! bounds {
 use Excess::{Cut, Digested, Ended, LeftOut, OldestClosed, Refused, Shed};
 
 bounds! {
-    /// Of a message's sender. An address of e-mail has at most 254 bytes (RFC 5321).
+    /// A message's sender. An e-mail address has at most 254 bytes (RFC 5321).
     SENDER = Bound::bytes("sender", "HTTP, WebSocket, every channel", 320, Refused);
-    /// The provider's own name of a message, or the caller's.
+    /// The message's name, given by the provider or the caller.
     PROVIDER_ID = Bound::bytes("provider_id", "HTTP, WebSocket, every channel", 512, Refused);
     USER = Bound::bytes("user", "POST /v1/chat/completions", 320, Refused);
     IDEMPOTENCY_KEY = Bound::bytes("Idempotency-Key", "POST /v1/percepts, /v1/chat/completions", 255, Refused);
     /// A channel's name.
     CHANNEL = Bound::bytes("channel", "every message", 64, Refused);
-    /// Whatever has no bound of its own.
+    /// Any text field without a bound of its own.
     FIELD = Bound::bytes("a text field", "HTTP, where nothing else is said", 4096, Refused);
-    /// The words themselves; `gateway.text_max` is the narrower bound that a person sets, and by HTTP it refuses.
+    /// The text of a message. `gateway.text_max` is the narrower bound that a person sets; over HTTP a longer text is
+    /// refused.
     TEXT = Bound::bytes("text", "every channel", 1 << 20, Cut);
     DOCUMENT = Bound::bytes("a document's text", "POST /v1/memory/ingest", 512 << 10, Refused);
-    /// Why it was stopped, and by whom. A stop is heeded in any case.
+    /// Why the agent was stopped, and by whom. A stop takes effect however long the reason is.
     REASON = Bound::bytes("reason", "every way to stop", 1000, Cut);
     OBJECT = Bound::bytes("an object's or person's name", "POST /v1/observations", 200, Refused);
     JOINT = Bound::bytes("a joint or axis", "POST /v1/observations", 80, Refused);
     SOURCE = Bound::bytes("source", "POST /v1/observations", 80, Refused);
     PLACE = Bound::bytes("a place that hurts", "POST /v1/observations", 80, Refused);
     PAIN_REASON = Bound::bytes("why it hurts", "POST /v1/observations", 1000, Refused);
-    /// A JSON value that is given as one field.
+    /// A JSON value given as one field.
     VALUE = Bound::bytes("a JSON field", "HTTP", 256 << 10, Refused);
     LIST = Bound::new("a list's entries", "HTTP", 1024, Unit::Pieces, Refused);
     IMPORT_LINE = Bound::bytes("a line", "POST /v1/memory/import", 1 << 20, LeftOut);
@@ -190,7 +192,7 @@ bounds! {
     HOOK = Bound::bytes("a webhook's body", "POST /hooks/{channel}", 256 << 10, Refused);
     SOCKET_FRAME = Bound::bytes("a frame", "WebSocket", 1 << 20, Ended);
     SOCKET_BACKLOG = Bound::new("words that a reader has not fetched", "WebSocket, streams", 1024, Unit::Pieces, Ended);
-    /// Also for a connection that waits for its next request.
+    /// Also applies to a connection that waits for its next request.
     HEAD_TIME = Bound::new("time for the headers, and between requests", "HTTP", 30, Unit::Seconds, Ended);
     BODY_PAUSE = Bound::new("time between two pieces of a body", "HTTP", 20, Unit::Seconds, Refused);
     BODY_TIME = Bound::new("time for a whole body", "HTTP", 300, Unit::Seconds, Refused);
@@ -200,28 +202,28 @@ bounds! {
     /// Fewer where the limit of open files is low.
     CONNECTIONS = Bound::new("connections", "HTTP", 512, Unit::Pieces, OldestClosed);
     PEER_CONNECTIONS = Bound::new("connections of one address", "HTTP", 384, Unit::Pieces, OldestClosed);
-    /// Beyond those, for what must get through: stop, status and health.
+    /// Connections beyond those, reserved for stop, status and health.
     RESERVE = Bound::new("connections beyond those, for stop, status and health alone", "HTTP", 16, Unit::Pieces, OldestClosed);
-    /// Fewer where the limit of open files is low. They count among no others.
+    /// Fewer where the limit of open files is low. They count towards no other limit.
     SHED = Bound::new("connections that made place and may still become a stop, within 5 s", "HTTP", 256, Unit::Pieces,
         OldestClosed);
     SOCKETS = Bound::new("WebSockets", "WebSocket", 128, Unit::Pieces, Refused);
     PEER_SOCKETS = Bound::new("WebSockets of one address", "WebSocket", 64, Unit::Pieces, Refused);
-    /// An id that names a letter. Also References and subject are read up to here.
+    /// The id of an e-mail message. References and subject are also read up to this length.
     MESSAGE_ID = Bound::bytes("Message-ID", "e-mail", 256, Digested);
     SUBJECT = Bound::bytes("subject that goes with an answer", "e-mail", 480, Cut);
     LETTER = Bound::bytes("a letter", "e-mail", 4 << 20, LeftOut);
     RESULTS = Bound::bytes("Authentication-Results", "e-mail", 16 << 10, LeftOut);
     TOPIC = Bound::bytes("topic", "MQTT", 1024, LeftOut);
     PUBLICATION = Bound::bytes("a publication", "MQTT", 256 << 10, Ended);
-    /// Also of the data of one event, which may be several lines.
+    /// Also limits the data of one event, which may be several lines.
     MODEL_LINE = Bound::bytes("a line or event of a reply's stream", "model server", 1 << 20, Ended);
     MODEL_ANSWER = Bound::bytes("an answer", "model server, embeddings server", 8 << 20, Ended);
-    /// What a model says is a plan or an answer; a room reads all of it in one step.
+    /// A model's text is a plan or an answer. A room reads all of it in one step.
     MODEL_TEXT = Bound::bytes("the text of a reply", "model server", 256 << 10, Ended);
-    /// Pieces of a stream carry much besides the words.
+    /// The pieces of a stream carry much besides the text.
     MODEL_STREAM = Bound::bytes("a reply's stream", "model server", 64 << 20, Ended);
-    /// Mostly one event a token; the longest replies of today's models have 128 000 tokens.
+    /// Usually one event per token. The longest replies of current models have 128 000 tokens.
     MODEL_EVENTS = Bound::new("events of a reply's stream", "model server", 150_000, Unit::Pieces, Ended);
     PROVIDER_ANSWER = Bound::bytes("an answer", "Telegram, Slack, Twilio, Discord", 4 << 20, Ended);
     MCP_MESSAGE = Bound::bytes("a message", "MCP server", 8 << 20, LeftOut);

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant, SystemTime};
 
 use jiff::{Timestamp, TimestampArithmetic};
 
-/// Times reckoned from others. The calendar has ends: a time beyond one is the end itself, and nothing panics there. Use these and
-/// never `+` and `-`, which panic.
+/// Arithmetic on times that can't panic. A time beyond the calendar's end becomes that end. Use these instead of `+`
+/// and `-`, which panic there.
 pub trait Reckoned: Sized {
-    /// So much later; earlier where `by` is negative.
+    /// This much later; earlier where `by` is negative.
     fn later(self, by: impl Into<TimestampArithmetic>) -> Self;
-    /// So much earlier.
+    /// This much earlier.
     fn earlier(self, by: impl Into<TimestampArithmetic>) -> Self;
 }
 
 impl Reckoned for Timestamp {
     fn later(self, by: impl Into<TimestampArithmetic>) -> Self {
-        self.saturating_add(by).unwrap_or(self) // refused are calendar units alone, which no wait has
+        self.saturating_add(by).unwrap_or(self) // only calendar units are refused, and no wait uses them
     }
 
     fn earlier(self, by: impl Into<TimestampArithmetic>) -> Self {
@@ -25,14 +25,14 @@ impl Reckoned for Timestamp {
     }
 }
 
-/// The last time that a clock tells. What is due at the calendar's end is never due, rather than always.
+/// The last time that a clock shows. What is due at the calendar's end is never due, instead of always due.
 pub const LAST: Timestamp = Timestamp::constant(253_402_207_200 - 1, 0);
 
-/// Where an agent's time comes from: the machine, a simulation or a recording.
+/// The source of an agent's time: the machine, a simulation or a recording.
 pub trait Clock: Send + Sync + 'static {
-    /// Wall-clock time, cut to microseconds so that it survives being written down.
+    /// Wall-clock time, cut to microseconds so that storing it changes nothing.
     fn now(&self) -> Timestamp;
-    /// True when time passes by itself; false when somebody advances it.
+    /// True when time passes by itself; false when a caller advances it.
     fn is_live(&self) -> bool;
 }
 
@@ -44,7 +44,7 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        // A clock beyond the calendar is at its end.
+        // A clock beyond the calendar shows the calendar's end.
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = match since {
             Ok(since) => Timestamp::UNIX_EPOCH.later(since),
@@ -70,7 +70,7 @@ impl VirtualClock {
         self.0.fetch_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }
 
-    /// Moves the hand to `time`; a time that has passed leaves it where it is.
+    /// Moves the hand to `time`. A time in the past changes nothing.
     pub fn advance_to(&self, time: Timestamp) {
         self.0.fetch_max(time.as_microsecond(), Ordering::SeqCst);
     }
@@ -90,7 +90,7 @@ pub fn to_micros(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }
 
-/// A stopwatch for watchdogs and latencies. Never an input to a decision.
+/// A stopwatch for watchdogs and latencies. Never used for a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
@@ -103,14 +103,14 @@ impl Stopwatch {
     }
 }
 
-/// Time since the machine started, counted on while it sleeps and while the process is paused.
+/// Time since the machine started. It also counts while the machine sleeps and while the process is paused.
 pub fn since_boot() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
     Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
 }
 
-/// Microseconds on a monotonic clock since the process first asked. For busy stamps that other threads read.
+/// Microseconds on a monotonic clock since the first call in this process. For busy stamps that other threads read.
 pub fn monotonic_micros() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     u64::try_from(START.get_or_init(Instant::now).elapsed().as_micros()).unwrap_or(u64::MAX)

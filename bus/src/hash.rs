@@ -1,10 +1,10 @@
-//! The hash of states and seeds: FNV-1a, 64 bits (Fowler, Noll, Vo), and a quicker one for what is long. Stable over
-//! machines, not cryptographic.
+//! The hash of states and seeds: FNV-1a, 64 bits (Fowler, Noll, Vo), and a faster one for long inputs. The same on
+//! all machines; not cryptographic.
 
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Of the folded multiplication: odd, with its bits well spread (2⁶⁴ divided by the golden ratio).
+/// The multiplier of the folded multiplication: odd, with well spread bits (2⁶⁴ divided by the golden ratio).
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A running hash. Equal inputs in equal order give equal hashes on every machine.
@@ -22,7 +22,7 @@ impl StableHash {
         Self(from)
     }
 
-    /// Adds a part; its length is part of it, so that two parts never run into each other.
+    /// Adds a part and its length, so that two parts never run together.
     #[allow(clippy::should_implement_trait)] // it adds to a running hash, and `+` would say less
     pub fn add(mut self, part: &[u8]) -> Self {
         for byte in (part.len() as u64).to_le_bytes().iter().chain(part) {
@@ -31,8 +31,8 @@ impl StableHash {
         self
     }
 
-    /// For what is long: eight bytes at a time, by another law than [`StableHash::add`] (folded multiplication, after
-    /// Yi's wyhash), which may change with the version.
+    /// For long inputs: eight bytes at a time, by another method than [`StableHash::add`] (folded multiplication,
+    /// after Yi's wyhash). The method may change with the version.
     pub fn add_long(mut self, part: &[u8]) -> Self {
         let mut words = part.chunks_exact(8);
         let mut add = |word: u64| {

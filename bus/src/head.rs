@@ -1,4 +1,4 @@
-//! The head of an encoded envelope: [`Meta`] in bytes. As JSON it took three times as many, half of all that a journal held.
+//! The head of an encoded envelope: [`Meta`] in bytes. JSON took three times as much space, half of a journal.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{AgentId, MessageId};
 use crate::signal::{Meta, Trust};
 
-/// Before a head of today. Journals older than the store's format 4 have JSON, which begins with a brace.
+/// First byte of a current head. Journals older than the store's format 4 have JSON, which begins with a brace.
 const MARK: u8 = 1;
 
-/// The fields in this order are the format: a head with others gets another mark.
+/// The order of these fields is the format. A head with other fields gets another mark.
 #[derive(Serialize, Deserialize)]
 struct Head<'a> {
     id: MessageId,
@@ -26,7 +26,7 @@ struct Head<'a> {
     to: Option<&'a str>,
 }
 
-/// Puts it behind what is in `out`.
+/// Appends the head to `out`.
 pub fn write(meta: &Meta, out: &mut Vec<u8>) {
     let Meta { id, agent, name, cause, correlation, at, sender, trust, to } = meta;
     let head = Head {
@@ -41,11 +41,11 @@ pub fn write(meta: &Meta, out: &mut Vec<u8>) {
         to: to.as_deref(),
     };
     out.push(MARK);
-    // Plain data into memory: nothing in it is refused.
+    // Plain data written to memory: nothing can be refused.
     let _ = postcard::to_io(&head, out);
 }
 
-/// What [`write`] wrote, or an older program. Errors say what is wrong with it.
+/// Reads what [`write`] wrote, or what an older program wrote. Errors say what is wrong.
 pub fn read(bytes: &[u8]) -> Result<Meta, String> {
     let head: Head<'_> = match bytes.split_first() {
         Some((&MARK, head)) => postcard::from_bytes(head).map_err(|error| error.to_string())?,

@@ -1,4 +1,4 @@
-//! Names and numbers that identify things. Each is a type of its own, so that an agent is never taken for a message.
+//! Names and numbers that identify things. Each has its own type, so an agent's name can't be used as a message's id.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
-/// The name of one brain: 1 to 64 of `a-z 0-9 _ -`. Its store namespace, journal, clock and seed hang on it.
+/// The name of one brain: 1 to 64 of `a-z 0-9 _ -`. It selects the store namespace, journal, clock and seed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct AgentId(Arc<str>);
@@ -52,7 +52,7 @@ impl fmt::Display for AgentId {
     }
 }
 
-/// A message's id: UUID version 7, made from the agent's clock and random source, so that a replay makes the same ones.
+/// A message's id: UUID version 7, made from the agent's clock and random source, so a replay makes the same ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MessageId(pub Uuid);
@@ -66,22 +66,22 @@ impl MessageId {
         Self(uuid::Builder::from_unix_timestamp_millis(unix_ms, &tail).into_uuid())
     }
 
-    /// Puts it behind what is in `out`, as a text in quotes. A serializer would look through each for what must be escaped,
-    /// and a percept leads to two hundred.
+    /// Appends the id to `out` as text in quotes. A serializer would check each id for characters to escape, and a
+    /// percept leads to two hundred ids.
     pub fn put_quoted(&self, out: &mut Vec<u8>) {
         out.push(b'"');
         self.put(out);
         out.push(b'"');
     }
 
-    /// The same without quotes.
+    /// As [`MessageId::put_quoted`], without quotes.
     pub fn put(&self, out: &mut Vec<u8>) {
         let mut text = Uuid::encode_buffer();
         out.extend_from_slice(self.0.hyphenated().encode_lower(&mut text).as_bytes());
     }
 }
 
-/// A time as [`MessageId::put_quoted`] does it.
+/// Appends a time the way [`MessageId::put_quoted`] appends an id.
 pub fn put_time_quoted(at: Timestamp, out: &mut Vec<u8>) {
     out.push(b'"');
     let printed = DateTimePrinter::new().print_timestamp(&at, &mut *out);
@@ -102,7 +102,7 @@ impl std::str::FromStr for MessageId {
     }
 }
 
-/// Log sequence number: the place of a commit or an emission in its agent's one order. 0 is before everything.
+/// Log sequence number: the position of a commit or an emission in its agent's single order. 0 is before everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Lsn(pub u64);
@@ -113,7 +113,7 @@ impl fmt::Display for Lsn {
     }
 }
 
-/// The incarnation of a region or effector. What an older incarnation says or commits is refused.
+/// The incarnation of a region or effector. Messages and commits of an older incarnation are refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Epoch(pub u64);

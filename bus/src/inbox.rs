@@ -1,7 +1,8 @@
-//! Mail that outlives the actor it is for.
+//! Mail that outlives the actor that reads it.
 //!
-//! Control before data; lossless in order; conflated and bounded kinds keep their place in the order. A taken message is
-//! leased: it leaves only when its reader is done with it, so a panic loses nothing.
+//! Control comes before data. Lossless messages stay in order; conflated and bounded kinds keep their place in the
+//! order. A taken message is leased: it leaves the inbox only when its reader is done with it, so a panic loses
+//! nothing.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,16 +15,16 @@ use serde::Serialize;
 use crate::ids::{Epoch, Lsn, RegionName};
 use crate::signal::{Envelope, Lane, Policy};
 
-/// A message and its place in the agent's order. [`Lsn`] 0 is mail that is in no journal.
+/// A message and its position in the agent's order. [`Lsn`] 0 is mail that is in no journal.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     pub lsn: Lsn,
     pub envelope: Arc<Envelope>,
-    /// 0 at first; 1 when a reader has failed on it before.
+    /// 0 at first; 1 after a reader has failed on it.
     pub attempts: u32,
 }
 
-/// What an inbox has seen.
+/// Counters of an inbox.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct InboxCounters {
     pub depth: usize,
@@ -64,8 +65,8 @@ impl Inbox {
         Self::hearing_first(owner, [])
     }
 
-    /// An inbox whose room takes these signals before any data mail. For what frees a resource that the data mail fills:
-    /// behind a backlog it would never be freed.
+    /// An inbox whose room takes these signals before any data mail. For signals that free a resource that data mail
+    /// fills: behind a backlog they would never arrive.
     pub fn hearing_first(owner: RegionName, first: impl IntoIterator<Item = &'static str>) -> Self {
         Self { owner, first: first.into_iter().collect(), state: Mutex::new(State::default()) }
     }
@@ -94,14 +95,15 @@ impl Inbox {
         }
     }
 
-    /// Hands the inbox to a new incarnation. What the old one had leased comes back to the head, with an attempt more.
+    /// Hands the inbox to a new incarnation. The old one's leased message returns to the head with one more attempt.
     pub fn seize(&self, epoch: Epoch) {
         if self.take_over(epoch).is_some() {
             self.give_back(epoch, false);
         }
     }
 
-    /// As [`Inbox::seize`], but what the old incarnation had leased is leased to the new one, which decides about it.
+    /// As [`Inbox::seize`], but the old incarnation's leased message is leased to the new one, which decides about
+    /// it.
     pub fn take_over(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
         let mut state = self.state.lock();
         state.holder = epoch;
@@ -109,19 +111,19 @@ impl Inbox {
         state.fail_leased()
     }
 
-    /// The reader failed on the leased message: an attempt more. It stays leased, so that the reader can give up on
-    /// exactly this one, whatever has arrived since. None when nothing is leased.
+    /// The reader failed on the leased message: its attempts grow by one. It stays leased, so the reader can give up
+    /// on exactly this message, whatever has arrived since. None when nothing is leased.
     pub fn failed(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
         let mut state = self.state.lock();
         if state.holder == epoch { state.fail_leased() } else { None }
     }
 
-    /// Leases the next message; none when there is no mail or `epoch` holds the inbox no longer.
+    /// Leases the next message. None when there is no mail or `epoch` no longer holds the inbox.
     pub fn take(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
         self.lease(epoch, State::next)
     }
 
-    /// As [`Inbox::take`], but leaves the control lane alone.
+    /// As [`Inbox::take`], but only from the data lane.
     pub fn take_data(&self, epoch: Epoch) -> Option<(Lane, Delivery)> {
         self.lease(epoch, State::next_data)
     }
@@ -156,7 +158,7 @@ impl Inbox {
         }
     }
 
-    /// Wakes `waker` at the next push. False when there is mail already, so that none is slept through.
+    /// Wakes `waker` at the next push. False when mail is already waiting, so no message is missed.
     pub fn park(&self, epoch: Epoch, waker: &Waker) -> bool {
         let mut state = self.state.lock();
         if state.holder != epoch {
@@ -169,7 +171,7 @@ impl Inbox {
         true
     }
 
-    /// Wakes the reader without mail, for a request that lies elsewhere.
+    /// Wakes the reader without mail, for a request that waits elsewhere.
     pub fn nudge(&self) {
         let waker = self.state.lock().waker.take();
         if let Some(waker) = waker {
@@ -177,7 +179,7 @@ impl Inbox {
         }
     }
 
-    /// The oldest journalled message that is not dealt with; the journal is kept from there on.
+    /// The oldest journalled message that is not dealt with. The journal is kept from there on.
     pub fn low_water(&self) -> Option<Lsn> {
         let state = self.state.lock();
         let waiting = state.data.iter().filter_map(|slot| match slot {
@@ -186,7 +188,7 @@ impl Inbox {
         });
         let control = state.control.iter().map(|d| d.lsn).filter(|lsn| *lsn > Lsn(0)).min();
         let leased = state.leased.as_ref().map(|(_, d)| d.lsn).filter(|lsn| *lsn > Lsn(0));
-        // The data lane is in order of sequence numbers, so its first is its least.
+        // The data lane is in order of sequence numbers, so its first number is its smallest.
         waiting.take(1).chain(control).chain(leased).min()
     }
 
@@ -198,12 +200,12 @@ impl Inbox {
             Slot::Latest(..) => None,
         });
         let all = data.chain(&state.control).chain(state.leased.as_ref().map(|(_, delivery)| delivery));
-        // What isn't journalled travels with the number of what precedes it.
+        // Mail outside the journal carries the number of the message before it.
         let journalled = all.filter(|delivery| delivery.envelope.body().policy() == Policy::Lossless);
         journalled.map(|delivery| delivery.lsn).filter(|lsn| *lsn > Lsn(0) && *lsn < below).collect()
     }
 
-    /// The reader has dealt with all mail, has looked since it was last nudged, and sleeps until more comes.
+    /// The reader has dealt with all mail, has looked since the last nudge, and sleeps until more comes.
     pub fn is_awaited(&self) -> bool {
         let state = self.state.lock();
         state.depth() == 0 && state.leased.is_none() && state.waker.is_some()

@@ -1,8 +1,8 @@
-//! The lease on an agent that several machines could live: held for so long, and for no longer, by this process.
+//! The lease on an agent that several machines could run. This process holds it for a limited time.
 //!
-//! Where it is won and renewed is no matter of this file; here is what is asked right before an effect. It is reckoned on a
-//! clock that goes on while the process is paused and while the machine sleeps, from the moment *before* a renewal was asked
-//! for: whoever gives the lease reckons from later on, so it never ends there before it ends here.
+//! Other code wins and renews the lease; this file holds the check right before an effect. The time is measured on a
+//! clock that also runs while the process is paused and while the machine sleeps. It counts from the moment *before*
+//! a renewal was requested. The issuer counts from a later moment, so the lease never ends there before it ends here.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use crate::clock::since_boot;
 
-/// The agent isn't this process's any more.
+/// This process no longer holds the agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this machine doesn't hold the agent any more: {0}")]
+#[error("this machine no longer holds the agent's lease: {0}")]
 pub struct LeaseLost(pub Arc<str>);
 
 /// Clones are the same lease.
@@ -23,14 +23,14 @@ pub struct Lease(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     token: u64,
-    /// Nanoseconds since the machine started.
+    /// Nanoseconds since the machine started, on the clock above.
     until: AtomicU64,
     lost: OnceLock<Arc<str>>,
 }
 
 impl Lease {
-    /// One that was won. `token` is larger than that of each holder before; `asked_at` is [`since_boot`] before it was asked
-    /// for.
+    /// A lease that was won. `token` is larger than that of each earlier holder. `asked_at` is [`since_boot`] read
+    /// before the request.
     pub fn won(token: u64, asked_at: Duration, lasts: Duration) -> Self {
         Self(Arc::new(Inner { token, until: AtomicU64::new(nanos(asked_at + lasts)), lost: OnceLock::new() }))
     }
@@ -40,17 +40,17 @@ impl Lease {
         self.0.token
     }
 
-    /// It was given for longer. One that is lost stays lost.
+    /// The lease was extended. A lost lease stays lost.
     pub fn renewed(&self, asked_at: Duration, lasts: Duration) {
         self.0.until.fetch_max(nanos(asked_at + lasts), Ordering::SeqCst);
     }
 
-    /// For good; the first reason stays.
+    /// Loses the lease for good; the first reason stays.
     pub fn lose(&self, why: &str) {
         let _ = self.0.lost.set(why.into());
     }
 
-    /// How long it is held without a renewal; nothing once it is lost.
+    /// How long the lease holds without a renewal; zero once it is lost.
     pub fn left(&self) -> Duration {
         if self.0.lost.get().is_some() {
             return Duration::ZERO;
@@ -58,10 +58,10 @@ impl Lease {
         Duration::from_nanos(self.0.until.load(Ordering::SeqCst).saturating_sub(nanos(since_boot())))
     }
 
-    /// Asked right before each effect and each write.
+    /// Call this right before each effect and each write.
     ///
     /// # Errors
-    /// It was lost, or has run out: then it is lost from now on, even if a renewal came in later.
+    /// The lease was lost or has run out. Once it has run out it stays lost, even if a renewal arrives later.
     pub fn check(&self) -> Result<(), LeaseLost> {
         if self.left().is_zero() {
             let why = self.0.lost.get_or_init(|| "its lease ran out before it could be renewed".into());
@@ -87,7 +87,7 @@ mod tests {
         let lease = Lease::won(7, asked, HOUR);
         assert_eq!((lease.check(), lease.token()), (Ok(()), 7));
         assert!(lease.left() <= HOUR);
-        // Asked for an hour ago, as far as it knows: the answer was that long on its way.
+        // As far as it knows, asked for an hour ago: the answer was on its way that long.
         let late = Lease::won(8, asked.saturating_sub(HOUR), HOUR);
         assert!(late.check().is_err() && late.left().is_zero());
     }

@@ -1,14 +1,14 @@
-//! The vocabulary and the corridor of one brain. It knows no room.
+//! The vocabulary of one brain, and the bus that carries it. It knows no room.
 //!
-//! In the order in which something travels:
+//! In the order in which a message travels:
 //!
 //! - [`signals`]: what can be said, by conversation; [`mod@signal`]: what a signal is, and how each kind waits.
-//! - [`agent_bus`]: who hears what. It gives the agent's one order to what is published, and is built once.
+//! - [`agent_bus`]: who hears what. It publishes everything in the agent's single order, and is built once.
 //! - [`inbox`]: where mail waits for a room. It outlives the room's actor.
-//! - [`latch`]: the stop, read right before each effect. [`lease`]: whether this machine lives the agent.
-//! - [`clock`], [`ids`], [`units`], [`bounds`]: time, names, numbers with their range, and how much of anything is let in.
+//! - [`latch`]: the stop, read right before each effect. [`lease`]: whether this machine runs the agent.
+//! - [`clock`], [`ids`], [`units`], [`bounds`]: time, names, numbers with their range, and bounds on input.
 //!
-//! What the corridor guarantees, each with its test:
+//! What the bus guarantees, each with its test:
 #![doc = include_str!("../README.md")]
 
 pub mod agent_bus;

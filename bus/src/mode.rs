@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Ordered: more may do what less may.
+/// Ordered: a higher mode may do all that a lower one may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -28,19 +28,19 @@ impl Mode {
         }
     }
 
-    /// What is in force where the agent has lowered it to that.
+    /// The mode in force after the agent has lowered it.
     pub fn lowered_to(self, lowered: Option<Self>) -> Self {
         lowered.map_or(self, |lowered| lowered.min(self))
     }
 }
 
-/// How much the agent may do by itself.
+/// How much the agent may do without a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AutonomyLevel {
     /// Proposes only.
     Planning,
-    /// Asks where it isn't sure.
+    /// Asks when it isn't sure.
     Supervised,
     Autonomous,
 }
@@ -58,34 +58,35 @@ impl AutonomyLevel {
     }
 }
 
-/// What the agent may at a time. It travels with what was permitted, so that all who act on it go by the same.
+/// What the agent may do at a given time. It travels with each permitted action, so all who act on it use the same
+/// powers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Powers {
     pub mode: Mode,
     pub autonomy: AutonomyLevel,
     /// Whether it may read the web.
     pub web: bool,
-    /// Another working folder than the configured one, which a person allowed.
+    /// A working folder other than the configured one, which a person allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workdir: Option<PathBuf>,
 }
 
 impl Powers {
-    /// All that there is.
+    /// Full powers.
     pub fn whole() -> Self {
         Self { mode: Mode::Singularity, autonomy: AutonomyLevel::Autonomous, web: true, workdir: None }
     }
 }
-/// Money that may be spent, in whatever currency the prices are; 0 is no limit.
+/// Money that may be spent, in the currency of the prices; 0 means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MoneyLimits {
     pub per_hour: f64,
     pub per_day: f64,
-    /// From the start of the process to its end.
+    /// From the process's start to its end.
     pub per_session: f64,
 }
 
-/// Degrees that the joints may turn in sum; 0 is no limit.
+/// Degrees that the joints may turn in total; 0 means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EffortLimits {
     pub per_hour: f64,

@@ -1,4 +1,4 @@
-//! Where what is known came from.
+//! The origin of knowledge.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Kinds of relations between concepts, with those that were proposed at run time.
+//! Kinds of relations between concepts, including those proposed at run time.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub const TRENDS_WITH: &str = "TRENDS_WITH";
 pub const CORRELATES_WITH: &str = "CORRELATES_WITH";
 pub const RELATED_TO: &str = "RELATED_TO";
 
-/// Relation types at most; a registry that outsiders could fill would be no vocabulary.
+/// Relation types at most, so that outsiders can't fill the registry.
 pub const MOST_TYPES: usize = 256;
 
-/// What activation passes against the direction of a relation that isn't symmetric, as a share of its weight.
+/// Activation that passes against the direction of a relation that isn't symmetric, as a share of its weight.
 pub const AGAINST: f64 = 0.5;
 
 /// A kind of relation.
@@ -30,17 +30,17 @@ pub const AGAINST: f64 = 0.5;
 pub struct RelationType {
     pub name: String,
     pub symmetric: bool,
-    /// The type that says the same from the other side.
+    /// The inverse type, which says the same from the other side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inverse: Option<String>,
-    /// Who proposed it; none for those that are built in.
+    /// Who proposed it; none for built-in types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
 }
 
-/// A proposal that the registry can't take.
+/// A proposal that the registry refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRegistered {
     #[error("relation type {0:?} is not usable: give 1 to 48 letters, digits and '_', starting with a letter")]
@@ -82,7 +82,7 @@ impl Default for RelationTypes {
     }
 }
 
-/// "is a", "Is-A" and "IS_A" are one name.
+/// Normalizes a name: "is a", "Is-A" and "IS_A" give the same result.
 pub fn normal_type(name: &str) -> String {
     let upper = name.trim().to_uppercase();
     upper.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
@@ -109,10 +109,11 @@ impl RelationTypes {
         self.get(name).is_some_and(|kind| kind.symmetric)
     }
 
-    /// What a proposal would add: the type, and its inverse where one is named. Nothing if both are known as proposed.
+    /// What a proposal would add: the type, and its inverse where one is named. Empty if both are already known as
+    /// proposed.
     ///
     /// # Errors
-    /// The name is no name, or taken by another type.
+    /// The name is malformed, or another type has it.
     pub fn propose(
         &self,
         name: &str,

@@ -1,6 +1,6 @@
-//! The name of every room, once: as in logs, keys of the store and `maxim status`.
+//! The name of every room, declared once. It is used in logs, keys of the store and `maxim status`.
 //!
-//! A room is named here so that others can address a question to it without knowing it.
+//! Names are declared here so that other rooms can address a question to a room without importing it.
 
 use crate::RegionName;
 
@@ -65,5 +65,5 @@ pub const PROGRAM_READER: RegionName = "program_reader";
 pub const TEXT_ENCODER: RegionName = "text_encoder";
 pub const VITAL_SIGNS: RegionName = "vital_signs";
 
-/// The tool by which the agent speaks. It is no room: several rooms tell speech from other acts by it.
+/// The tool by which the agent speaks. It isn't a room; several rooms use it to tell speech from other acts.
 pub const RESPOND: &str = "respond";

@@ -1,18 +1,18 @@
-//! A buffer to write into before it is known how long something gets. Each thread has one, which stays where the processor
-//! has it at hand: fresh memory for each of a percept's hundred signals, events and records would cost more than writing them.
+//! A buffer for writing data of unknown length. Each thread has one, which stays in the processor's cache. Fresh
+//! memory for a percept's hundred signals, events and records would cost more than writing them.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A buffer that grew longer than so many bytes isn't kept.
+/// A buffer that grew beyond this size is dropped, in bytes.
 const KEPT: usize = 64 << 10;
 
 thread_local! {
-    /// Empty between two uses, so nothing of what was written stays.
+    /// Empty between two uses, so no written data stays in it.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// What `write` puts into an empty buffer, as `take` takes it out. Inside of `write` another use gets a buffer of its own.
+/// Runs `write` on an empty buffer and `take` on what it wrote. A nested use inside `write` gets its own buffer.
 pub fn through<T>(write: impl FnOnce(&mut Vec<u8>), take: impl FnOnce(&[u8]) -> T) -> T {
     let mut buffer = BUFFER.take();
     write(&mut buffer);
@@ -24,7 +24,7 @@ pub fn through<T>(write: impl FnOnce(&mut Vec<u8>), take: impl FnOnce(&[u8]) -> 
     taken
 }
 
-/// What `write` puts into an empty buffer, in as much memory as it needs.
+/// What `write` puts into an empty buffer, in an allocation of exactly its size.
 pub fn shared(write: impl FnOnce(&mut Vec<u8>)) -> Arc<[u8]> {
     through(write, |bytes| bytes.into())
 }

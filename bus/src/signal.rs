@@ -1,4 +1,4 @@
-//! What travels: signals, their envelopes, and how each kind is delivered.
+//! Signals, their envelopes, and how each kind is delivered.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{AgentId, MessageId};
 use crate::{RegionName, head, scratch};
 
-/// The stations of a turn, in the order in which a percept passes them.
+/// The stages of a turn, in the order in which a percept passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -37,43 +37,44 @@ pub enum Lane {
     Data,
 }
 
-/// How a kind of signal waits in an inbox and what becomes of it in a crash.
+/// How a kind of signal waits in an inbox, and what happens to it in a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Every one, in order; in the journal until each subscriber has passed it.
+    /// Every message, in order. The journal keeps it until each subscriber has passed it.
     Lossless,
-    /// Every one, in order, while the process lives; whoever asked keeps the need for it in its own state.
+    /// Every message, in order, while the process lives. The asker keeps the need for it in its own state.
     Transient,
-    /// The newest of each key.
+    /// Only the newest message of each key.
     Latest,
 }
 
-/// Whose word it is. Fixed where it enters; what is derived from it is never trusted more. Journals hold a variant's number:
-/// a new one goes last, or the heads of envelopes get another mark.
+/// How far the origin of a message is trusted. It is fixed where the message enters; derived messages are never
+/// trusted more. Journals store a variant's number: add new variants last, or give the heads of envelopes another
+/// mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// Somebody outside who may not command.
+    /// A person or program outside that may not command.
     Outside,
     /// A sensor or recogniser.
     Sensor,
-    /// On a channel's allow-list.
+    /// A sender on a channel's allow-list.
     Listed,
-    /// The brain's own.
+    /// The brain itself.
     Own,
     /// The owner's console, loopback or token.
     Owner,
 }
 
-/// A message type. Its name is what the journal and the recorder know it by; a field that is new has a default, and what
-/// means something else now gets another name.
+/// A message type. The journal and the recorder know it by its name. A new field must have a default. A field that
+/// changes its meaning must get another name.
 pub trait Signal: Serialize + Clone + fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
     const STAGE: Stage;
     const POLICY: Policy;
     const LANE: Lane = Lane::Data;
 
-    /// Reads what the journal holds. A type that must not come back from there refuses.
+    /// Decodes a body from the journal. A type that must not come back from the journal returns an error.
     fn decode(bytes: &[u8]) -> Result<Self, NotRead>;
 
     /// The key under which [`Policy::Latest`] keeps the newest.
@@ -82,17 +83,17 @@ pub trait Signal: Serialize + Clone + fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// A signal that asks; `Answer` is the signal that replies to the asker alone.
+/// A signal that asks. Only the asker receives its `Answer`.
 pub trait Query: Signal {
     type Answer: Signal;
 }
 
-/// A query that one room alone answers, so that nobody who asks it names the room.
+/// A query that only one room answers. Its type names the room, so the asker doesn't.
 pub trait Addressed: Query {
     const OF: RegionName;
 }
 
-/// A stored body that can't become a signal again.
+/// A stored body that can't be decoded.
 #[derive(Debug, thiserror::Error)]
 #[error("a stored {name} can't be read: {why}")]
 pub struct NotRead {
@@ -100,7 +101,7 @@ pub struct NotRead {
     pub why: String,
 }
 
-/// For the `decode` of signals that are plain data.
+/// The `decode` of signals that are plain data.
 pub fn decode_json<S: Signal + DeserializeOwned>(bytes: &[u8]) -> Result<S, NotRead> {
     serde_json::from_slice(bytes).map_err(|error| NotRead { name: S::NAME.into(), why: error.to_string() })
 }
@@ -125,14 +126,14 @@ macro_rules! signal {
     )+};
 }
 
-/// A signal without its type, for inboxes and the corridor.
+/// A signal without its type, for inboxes and the bus.
 pub trait Body: Any + fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
     fn stage(&self) -> Stage;
     fn policy(&self) -> Policy;
     fn lane(&self) -> Lane;
     fn key(&self) -> String;
-    /// Writes it behind what is in `out`, as JSON.
+    /// Appends the body to `out`, as JSON.
     fn encode_into(&self, out: &mut Vec<u8>);
     fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -159,7 +160,7 @@ impl<S: Signal> Body for S {
         Signal::key(self)
     }
     fn encode_into(&self, out: &mut Vec<u8>) {
-        // Signals are trees of plain data with text keys: there is nothing in them that JSON refuses.
+        // Signals are trees of plain data with text keys, which JSON never refuses.
         let _ = serde_json::to_writer(out, self);
     }
     fn as_any(&self) -> &dyn Any {
@@ -167,25 +168,25 @@ impl<S: Signal> Body for S {
     }
 }
 
-/// The name of a signal or of a room on an envelope: borrowed from the program where it was written here, owned where it
-/// was read from a journal. Thousands of envelopes a second carry two of them.
+/// The name of a signal or room on an envelope. Borrowed from the program where it was written here, owned where it
+/// came from a journal. Thousands of envelopes a second carry two names each.
 pub type Name = Cow<'static, str>;
 
-/// Everything about a message but its content.
+/// Everything about a message except its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     pub id: MessageId,
     pub agent: AgentId,
     /// The signal's name.
     pub name: Name,
-    /// What led to it; none for what came from outside.
+    /// The message that led to it; none for input from outside.
     pub cause: Option<MessageId>,
     /// The first percept of the turn.
     pub correlation: MessageId,
     pub at: Timestamp,
     pub sender: Name,
     pub trust: Trust,
-    /// Addressed to one inbox alone: the answer to a query.
+    /// Addressed to only one inbox: the answer to a query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Name>,
 }
@@ -203,8 +204,8 @@ impl Envelope {
         Self { meta, body, encoded: OnceLock::new(), recorded: AtomicU64::new(0) }
     }
 
-    /// Notes that it stands in a recording's file of this number, which grow; false where it stood there, or in a newer one.
-    /// A recorder comes by each message many times, and looks here at what it has in hand.
+    /// Notes that the recording's file of this number holds it; file numbers grow. False if that file or a newer one
+    /// held it already. A recorder meets each message many times and checks here, without another lookup.
     pub fn record_in(&self, file: u64) -> bool {
         self.recorded.fetch_max(file, Ordering::Relaxed) < file
     }
@@ -213,18 +214,18 @@ impl Envelope {
         &*self.body
     }
 
-    /// The signal, if it is one of this type.
+    /// The signal, if it has this type.
     pub fn get<S: Signal>(&self) -> Option<&S> {
         self.body.as_any().downcast_ref()
     }
 
-    /// Length of the head (u32, little endian), the head, the body as JSON. Made once.
+    /// Length of the head (u32, little endian), the head, the body as JSON. Encoded once, then cached.
     pub fn encoded(&self) -> Arc<[u8]> {
         let join = |out: &mut Vec<u8>| Self::join(&self.meta, |bytes| self.body.encode_into(bytes), out);
         Arc::clone(self.encoded.get_or_init(|| scratch::shared(join)))
     }
 
-    /// What [`Envelope::encoded`] gives, of a body that is written by `body`, put behind what is in `out`.
+    /// Appends to `out` the same encoding as [`Envelope::encoded`], for a body that `body` writes.
     pub fn join(meta: &Meta, body: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
         let start = out.len() + 4;
         out.extend_from_slice(&[0; 4]);
@@ -234,7 +235,7 @@ impl Envelope {
         body(out);
     }
 
-    /// The body's part of an encoded envelope, unread.
+    /// The body of an encoded envelope, not decoded.
     pub fn body_of(encoded: &[u8]) -> &[u8] {
         let length = encoded.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
         encoded.get(4 + length..).unwrap_or_default()

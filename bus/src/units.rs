@@ -1,4 +1,4 @@
-//! Checked numbers. A value out of range is refused where it enters, so no room has to ask again.
+//! Checked numbers. A value out of range is refused where it enters, so no room has to check it again.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ unit! {
     Salience, 0.0, 1.0
 }
 unit! {
-    /// How unlike what is known: 0 the same, 1 never seen.
+    /// How different from what is known: 0 the same, 1 never seen.
     Novelty, 0.0, 1.0
 }
 unit! {
@@ -96,7 +96,7 @@ unit! {
     Intensity, 0.0, 1.0
 }
 
-/// The sign of what something leads to.
+/// The sign of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Valence {

@@ -1,4 +1,5 @@
-//! What it does when nobody wants anything: a small world in which experience alone teaches, in virtual time.
+//! What the agent does when nobody asks for anything: a small world in which only experience teaches, in virtual
+//! time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,12 +27,12 @@ use tempfile::TempDir;
 use crate::common::{Bench, MONDAY, core_tools};
 use crate::replay::{Session, limits};
 
-/// What was done, in its order: the tool, what it was done with, and how good it was.
+/// The actions in order: the tool, its object, and how good the result was.
 type Done = Arc<Mutex<Vec<(String, String, f64)>>>;
-/// How good an act with a thing is, from −1; the world is other when the folder holds this file.
+/// How good an act with a thing is, from −1. The world is turned when the folder contains this file.
 type Law = fn(thing: &str, is_turned: bool) -> f64;
 
-/// An act of a small world. What is worse than −0.75 fails, and hurts.
+/// An act of a small world. A result worse than −0.75 fails, and hurts.
 struct Act {
     spec: ToolSpec,
     law: Law,
@@ -62,7 +63,8 @@ fn act(tools: &mut ToolRegistry, done: &Done, name: &str, things: &[&str], law: 
     tools.register(Arc::new(Act { spec, law, done: Arc::clone(done) })).expect("registered");
 }
 
-/// Fire burns and food feeds, until the world turns; a stone does nothing, cold water is unpleasant, a berry is a little good.
+/// Fire burns and food feeds, until the world turns. A stone does nothing, cold water is unpleasant, a berry is
+/// slightly good.
 fn small_world() -> (ToolRegistry, Done) {
     let (mut tools, done) = (core_tools(), Done::default());
     act(&mut tools, &done, "touch_fire", &["fire"], |_, turned| if turned { 1.0 } else { -1.0 });
@@ -73,7 +75,7 @@ fn small_world() -> (ToolRegistry, Done) {
     (tools, done)
 }
 
-/// All that is there but the berry: a random choice among these acts and nothing is worth −0.1.
+/// Everything except the berry: a random choice among these acts and doing nothing is worth −0.1 on average.
 const ALL: [&str; 4] = ["fire", "food", "stone", "cold water"];
 const RANDOM: f64 = -0.1;
 /// Longer than the longest pause between choices.
@@ -97,7 +99,7 @@ fn show(door: &Door, things: &[&str]) {
     door.put("door", door.fresh_id(), Trust::Sensor, observed);
 }
 
-/// Sees these things so many times; what it did meanwhile.
+/// Sees these things this many times; returns what the agent did meanwhile.
 fn live(bench: &mut Bench, done: &Done, things: &[&str], times: usize) -> Vec<(String, String, f64)> {
     let before = done.lock().len();
     for _ in 0..times {
@@ -109,7 +111,7 @@ fn live(bench: &mut Bench, done: &Done, things: &[&str], times: usize) -> Vec<(S
     done.lock()[before..].to_vec()
 }
 
-/// What doing this was worth, on the mean over all opportunities: one that was let pass is worth 0.
+/// The mean worth over all opportunities; an unused one is worth 0.
 fn mean(done: &[(String, String, f64)], times: usize) -> f64 {
     done.iter().map(|(_, _, worth)| worth).sum::<f64>() / times as f64
 }
@@ -185,7 +187,7 @@ fn the_same_act_is_good_with_one_thing_and_bad_with_another() {
     assert!(lately.len() >= 6 && cats as f64 > 0.8 * lately.len() as f64, "{lately:?}");
 }
 
-/// The options of the last choice that led to something, as they were weighed.
+/// The weighed options of the last choice that led to an act.
 fn weighed(bench: &Bench) -> Vec<Value> {
     newest(bench, "ActChosen")["options"].as_array().expect("options").clone()
 }

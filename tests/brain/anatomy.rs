@@ -1,4 +1,4 @@
-//! The parts list is whole, and what isn't built says so.
+//! The parts list is complete, and rooms that aren't built say so.
 
 use std::path::Path;
 
@@ -82,7 +82,7 @@ fn a_persons_word_to_the_gate_comes_by_the_door_or_by_what_somebody_said() {
         parts.map(|part| part.name).collect()
     };
     assert_eq!(say("ApprovalDecided"), ["door"]);
-    // It can be made only of a percept that was said, and percepts only by the gateway.
+    // It can only be made from a percept that was said, and only the gateway makes percepts.
     assert_eq!(say("AnswerApproval"), ["habit"]);
     assert_eq!(say("Percept"), ["gateway"]);
 }

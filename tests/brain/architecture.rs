@@ -7,26 +7,26 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What stands between backticks, line by line; blocks of code are left out.
+/// The words between backticks, line by line, without code blocks.
 fn quoted(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let prose = text.split("```").step_by(2).flat_map(str::lines);
     prose.map(|line| line.split('`').skip(1).step_by(2).collect())
 }
 
-/// A path from the root, or from a stage's name: `gate/autonomy` is `actors/gate/src/autonomy`.
+/// A path from the root, or from a stage's name: `gate/autonomy` means `actors/gate/src/autonomy`.
 fn found(place: &str) -> Option<PathBuf> {
     let (stage, inside) = place.split_once('/').unwrap_or((place, ""));
     let of_stage = root().join("actors").join(stage).join("src").join(inside);
     [root().join(place), of_stage].into_iter().find(|path| path.exists())
 }
 
-/// A place with a slash, or a file of Rust in the folder of the place before it.
+/// A path with a slash, or a Rust file in the folder of the path before it.
 fn place_of(word: &str, folder: Option<&Path>) -> Option<PathBuf> {
     if word.contains('/') { found(word) } else { folder.map(|folder| folder.join(word)).filter(|path| path.exists()) }
 }
 
-/// What the document says that isn't so. `PLACE: NAME` says that the file has a function of this name; a name alone, that
-/// the file named before it has.
+/// The document's wrong statements. `PLACE: NAME` says that the file has a function with this name. A name alone says
+/// that the file named before it has the function.
 fn faults(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for words in quoted(text) {
@@ -35,7 +35,7 @@ fn faults(text: &str) -> Vec<String> {
             let (place, function) = match word.split_once(": ") {
                 Some((place, function)) => (Some(place), Some(function)),
                 None if word.contains(".rs") => (Some(word), None),
-                // A name alone is a function where its line names files.
+                // A name alone is a function if its line names files.
                 None if word.starts_with(|first: char| first.is_ascii_lowercase())
                     && !word.contains(['/', '.', ' ']) =>
                 {

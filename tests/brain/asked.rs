@@ -1,4 +1,4 @@
-//! Questions about what was, asked of a whole brain without a model: spans of time, what came next, how often, and why it says so.
+//! Questions about the past, asked of a whole brain without a model: time spans, order, counts, and reasons.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::common::Bench;
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Each question with what its answer holds and what it doesn't.
+/// Each question, with texts that its answer must and must not contain.
 fn answers(bench: &mut Bench, questions: &[(&str, &[&str], &[&str])]) {
     let mut failures = Vec::new();
     for (question, holds, lacks) in questions {
@@ -110,7 +110,7 @@ fn how_often_first_and_last_are_told_by_the_index_exactly() {
         (n, line.to_string())
     };
     assert_eq!(bench.import((1..=1_200).map(line).collect(), true).kept, 1_200);
-    // Nobody sleeps on it: what is let go of is counted no more.
+    // Without sleep, because removed episodes are no longer counted.
     for _ in 0..2 {
         bench.say("remember that the toner is low");
         bench.pass(Duration::from_secs(60));

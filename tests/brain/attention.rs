@@ -1,4 +1,4 @@
-//! What is worth a thought, and what earlier turns leave on the mind of the next.
+//! What deserves a thought, and what earlier turns leave in working memory.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn gated(bench: &Bench, turn: MessageId) -> Value {
     parts.find(|part| part.kind == "ThoughtGated").expect("the gate decided").body
 }
 
-/// What the prompt says in one of its frames.
+/// The prompt's text within one of its frames.
 fn framed<'p>(prompt: &'p str, source: &str) -> &'p str {
     let rest = prompt.split(&format!("<data source=\"{source}\">")).nth(1);
     rest.and_then(|rest| rest.split("</data>").next()).unwrap_or_default()
@@ -218,7 +218,7 @@ fn reasoning_that_speaks_to_others_is_marked_in_the_record() {
 #[test]
 fn what_is_pursued_is_told_beside_what_is_said_in_between() {
     let model = Model::minded(|prompt| match prompt.contains("The goal that you pursue now") {
-        // The goal's own turn waits for an answer of the person, so it is still pursued.
+        // The goal's own turn waits for a person's answer, so the goal is still pursued.
         true => acts("request_interaction", &json!({"question": "Which colour?", "reason": "it is yours to say"})),
         false => acts("respond", &json!({"message": "Well."})),
     });

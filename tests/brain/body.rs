@@ -106,7 +106,7 @@ fn a_stop_in_the_midst_of_a_movement_freezes_it_and_reset_and_resume_move_nothin
     resume(&mut bench);
     bench.pass(std::time::Duration::from_secs(600));
     assert_eq!((sim(&bench).accepted().0, yaw(&bench)), (8, frozen), "resuming moves nothing by itself");
-    // What was interrupted can be taken back, once a person says so.
+    // An interrupted action can be undone, once a person says so.
     let ended = bench.say("undo that");
     assert_eq!(ended.actions[0].status, "done", "{ended:?}");
     assert!(is_near(yaw(&bench), 0.0), "{}", yaw(&bench));
@@ -149,7 +149,7 @@ fn a_crash_right_after_a_movement_leaves_it_known_or_taken_back_and_never_done_t
     bench.say("look left 10 degrees");
     drop(bench.submit("look left 30 degrees"));
     let mut steps = 0;
-    // Up to the executor's own step, whose effect is there and whose report is lost.
+    // Up to the executor's own step: its effect exists and its report is lost.
     while yaw(&bench) < 35.0 {
         assert!(bench.agent.step(), "it moves");
         steps += 1;
@@ -223,7 +223,7 @@ fn the_latch_is_asked_before_every_single_target() {
     assert_eq!(*stopped_at.lock(), [1, 2, 3, 5, 13, 34]);
 }
 
-/// The camera sees a thing, this far to the right and down from the middle of its picture.
+/// The camera sees a thing this far to the right and down from the middle of its picture.
 fn show(bench: &mut Bench, things: &[(&str, f64, f64)]) {
     let seen = |(name, right, down): &(&str, f64, f64)| Detection {
         name: (*name).into(),
@@ -252,7 +252,7 @@ fn it_looks_at_what_it_sees_and_at_what_is_new() {
         ("track_target", "done"),
         "{ended:?}"
     );
-    // A quarter of a picture that is 65 degrees wide, seen through a pinhole.
+    // A quarter of a picture 65 degrees wide, through a pinhole.
     let right = (2.0 * eastwards * 32.5_f64.to_radians().tan()).atan().to_degrees();
     assert!(is_near(yaw(&bench), -right), "{} {right}", yaw(&bench));
     assert!(ended.reply.is_some_and(|reply| reply.contains("I looked at the cup")));
@@ -421,7 +421,7 @@ fn a_crash_within_a_movement_leaves_it_unknown_or_taken_back_and_the_body_still(
         sim(&bench).on_target(move |at| assert!(at != target, "the process dies here"));
         drop(bench.submit("look left 60 degrees"));
         while sim(&bench).accepted().0 < target && bench.agent.step() {}
-        // Nobody told what became of it: the process is gone.
+        // Its result was never reported: the process is gone.
         bench.crash();
         sim(&bench).on_target(|_| {});
         let frozen = yaw(&bench);

@@ -1,4 +1,4 @@
-//! Each bridge changes what the brain does: with it the loop goes otherwise than in a twin where its room is cut off.
+//! Each bridge changes what the brain does: with it, the loop behaves differently from a twin without its room.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn reason(ended: &TurnEnded) -> String {
     ended.actions.first().and_then(|action| action.reason.clone()).unwrap_or_default()
 }
 
-/// A goal is pursued, for longer than a turn.
+/// A goal that is pursued for longer than a turn.
 fn aim(bench: &mut Bench, title: &str) {
     let door = &bench.agent.outside.door;
     let goal = Goal::new(door.fresh_id(), title, GoalOrigin::Person, ("http", "anna"), Trust::Owner, door.now());
@@ -109,7 +109,7 @@ fn a_gate_whose_fear_bridge_is_down_goes_on_without_it() {
 
 // Escalation
 
-/// Something that the gate asks about, wanted by who may command but whose words aren't a direct command.
+/// A request that the gate asks about, from a person who may command but without a direct command.
 fn ask_bo(bench: &mut Bench, text: &str) -> TurnEnded {
     bench.say_as(text, "bo", Trust::Listed)
 }
@@ -159,7 +159,7 @@ fn what_people_always_allow_a_supervised_agent_no_longer_asks_about() {
     let bench = || Bench::with("maxim", StateStore::in_memory(), core_tools, settings.clone());
     let (mut with, mut without) = (bench(), bench());
     without.agent.cut("escalation_bridge");
-    // A bare word for a path: confidence 0.7.
+    // A path without quotes or a slash: confidence 0.7.
     let unsure = "open notes";
     for bench in [&mut with, &mut without] {
         std::fs::write(bench.file("notes"), "milk").expect("written");
@@ -174,7 +174,7 @@ fn what_people_always_allow_a_supervised_agent_no_longer_asks_about() {
     assert_eq!(status(&ask_bo(&mut without, unsure)), "asked");
 }
 
-/// A brain whose clock is half an hour apart from the full hours in Greenwich, where it is 9 o'clock now.
+/// A brain whose local clock differs by half an hour from full hours in Greenwich, where it is 9 o'clock now.
 fn in_india() -> Bench {
     let mut settings = Settings::default();
     settings.agent.timezone = "Asia/Kolkata".into();
@@ -188,10 +188,10 @@ fn the_hours_at_which_nobody_answers_are_those_of_the_place() {
         assert_eq!(status(&ask_bo(&mut bench, RISKY)), "asked");
         bench.pass(Duration::from_secs(11 * 60));
     }
-    // 15:03 by its clock: three questions since 14:30 were in vain, none since 15:00.
+    // 15:03 local time: three questions since 14:30 were unanswered, none since 15:00.
     assert_eq!(status(&ask_bo(&mut bench, RISKY)), "asked", "it is another hour");
     bench.pass(Duration::from_secs(23 * 3_600 + 20 * 60));
-    // 14:23 on the next day, and 08:53 in Greenwich.
+    // 14:23 on the next day; 08:53 in Greenwich.
     assert_eq!(status(&ask_bo(&mut bench, RISKY)), "blocked");
 }
 
@@ -248,7 +248,7 @@ fn an_object_that_people_care_about_is_kept_when_it_is_seen() {
             bench.say("tell me about the cup");
         }
         aim(bench, "fetch the cup");
-        // The first moment of a goal is kept in any case.
+        // The first moment of a goal is stored in any case.
         see(bench, "fence");
         see(bench, "cup");
     }
@@ -260,7 +260,7 @@ fn an_object_that_people_care_about_is_kept_when_it_is_seen() {
 #[test]
 fn what_turned_out_useful_teaches_which_moments_are_kept() {
     let [mut with, mut without] = twins("significance");
-    // And one that learns nothing of what it judges.
+    // And one that learns nothing from its judgements.
     let mut settings = Settings::default();
     settings.learning.significance.eta = 0.0;
     let mut unmoved = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
@@ -276,7 +276,7 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
         bench.pass(Duration::from_secs(25 * 3_600));
         bench.say("what a bright lamp");
         aim(bench, "find the lamp");
-        // The first moment of a goal is kept in any case.
+        // The first moment of a goal is stored in any case.
         see(bench, "fence");
         see(bench, "lamp");
     }
@@ -286,7 +286,8 @@ fn what_turned_out_useful_teaches_which_moments_are_kept() {
     assert!(stats["judged"].as_u64() >= Some(32), "{stats}");
 }
 
-/// Sees many things in a row, each with these beside it, without anybody who asks; whether a lamp is kept a day later.
+/// Sees many things in a row, each together with these, without any question; returns whether a lamp is stored a day
+/// later.
 fn kept_after(beside: impl Fn(usize) -> [String; 2]) -> (usize, Value) {
     let mut settings = Settings::default();
     settings.memory.memory.capture_salience = 0.8;
@@ -331,16 +332,16 @@ fn after_a_surprise_what_is_seen_is_kept_until_it_has_faded() {
         let mut settings = Settings::default();
         settings.memory.memory.capture_salience = 0.6;
         let mut bench = Bench::with("maxim", StateStore::in_memory(), core_tools, settings);
-        // What follows a surprise turned out to matter, in this life.
+        // In this life, moments after a surprise turned out to matter.
         let weights = SignificanceWeights { features: [6.0, 1.0, 1.0, 1.0, 0.5, 1.0], bias: -2.0 };
         let door = Arc::clone(&bench.agent.outside.door);
         door.put("door", door.fresh_id(), Trust::Owner, SignificanceLearned { weights, moments: 99 });
         bench.say("create a file a.txt with the text one");
         bench.pass(after);
-        // So is what is new.
+        // So did new ones.
         bench.say("what a bright lamp");
         aim(&mut bench, "tidy the attic");
-        // The first moment of a goal is kept in any case.
+        // The first moment of a goal is stored in any case.
         see(&mut bench, "fence");
         see(&mut bench, "lamp");
         seen(&mut bench, "lamp")
@@ -483,7 +484,7 @@ fn now_and_then_a_dull_moment_is_kept() {
     let mut bench = Bench::new();
     bench.say("what a bright lamp");
     aim(&mut bench, "tidy the attic");
-    // The first moment of a goal is kept in any case.
+    // The first moment of a goal is stored in any case.
     see(&mut bench, "fence");
     see(&mut bench, "lamp");
     assert_eq!(seen(&mut bench, "lamp"), 0, "nothing speaks for it");

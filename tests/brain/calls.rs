@@ -1,4 +1,5 @@
-//! How calls to a model server are made: how long it is left alone, how much of what was thought it is shown, what is counted.
+//! How calls to a model server are made: delays after errors, how many earlier thoughts are shown, and what is
+//! counted.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ fn gulls() -> Act {
     Act::Say(acts("respond", &json!({"message": "Gulls are fine."})))
 }
 
-/// How long a server that refuses the first request of each question is left alone, for so many questions.
+/// How long the agent waits after a server refuses the first request of each question, for this many questions.
 fn pauses(questions: usize, refusal: fn() -> Act) -> Vec<Duration> {
     let came = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&came);
@@ -39,7 +40,7 @@ fn who_was_refused_comes_back_after_half_the_pause_at_least_and_not_all_at_once(
     let pauses = pauses(6, || Act::Answer(503, None, String::new()));
     let pause = Duration::from_millis(300);
     assert!(pauses.iter().all(|waited| *waited >= pause / 2), "{pauses:?}");
-    // However slow the machine is, nobody comes early by that.
+    // A slow machine never makes a retry early.
     assert!(pauses.iter().any(|waited| *waited < pause), "some come before the others: {pauses:?}");
     assert!(pauses.iter().any(|waited| *waited > pause), "{pauses:?}");
 }

@@ -1,4 +1,5 @@
-//! All that a brain remembers goes to another place and is the same there: to the byte, and in what it decides.
+//! All memories of a brain can be moved to another place and are the same there: byte for byte, and in what it
+//! decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,21 +26,21 @@ pub fn newborn() -> Bench {
     born(42)
 }
 
-/// Two of one seed give their first moments the same ids.
+/// Two brains with the same seed give their first moments the same ids.
 pub fn born(seed: u64) -> Bench {
     Bench::seeded(seed, "maxim", StateStore::in_memory(), with_stove(), maxim::config::Settings::default())
 }
 
 pub const LOBE: RegionName = "anterior_temporal_lobe";
 
-/// A life that leaves something in every layer, with what it has made small of long ago.
+/// A life that leaves something in every layer, including old compressed episodes.
 fn lived() -> Bench {
     let mut bench = newborn();
     live(&mut bench, true);
     bench
 }
 
-/// The same; without small episodes all of it is recent.
+/// The same; without compressed episodes everything is recent.
 fn live(bench: &mut Bench, long: bool) {
     for n in 0..8 {
         bench.say(&format!("create a file n{n}.txt with the text hello"));
@@ -92,14 +93,14 @@ fn live(bench: &mut Bench, long: bool) {
     if long {
         small(bench);
     }
-    // A night, and a day after which it is known what was useful.
+    // A night, and then a day after which it is known which moments were useful.
     bench.pass(Duration::from_secs(90_000));
     bench.say("where is the spare key?");
     bench.say("create a file late.txt with the text good night");
     bench.agent.settle();
 }
 
-/// Moments of long ago with more words and things than their small records will hold.
+/// Old moments with more words and things than their compressed records can hold.
 fn old_moment(n: i64) -> String {
     let at = MONDAY.parse::<Timestamp>().expect("a time") - SignedDuration::from_hours(24 * 20 + n);
     let mut line = json!({
@@ -123,7 +124,7 @@ fn old_moment(n: i64) -> String {
 /// The newest 256 of them stay whole.
 const OLD: i64 = 560;
 
-/// Has it live through them and sleep, so that most are small.
+/// Lives through them and sleeps, so that most are compressed.
 fn small(bench: &mut Bench) {
     bench.import((0..OLD).map(|n| (n as u64 + 1, old_moment(n))).collect(), true);
     bench.pass(Duration::from_secs(5));
@@ -132,7 +133,7 @@ fn small(bench: &mut Bench) {
     bench.pass(Duration::from_secs(10));
 }
 
-/// What is found by all that a small record doesn't hold, moment by moment.
+/// What is found through data that a compressed record doesn't contain, moment by moment.
 fn recalls(bench: &mut Bench) -> Vec<(String, Value)> {
     let mut asked: Vec<(&str, Value)> = Vec::new();
     for n in (0..OLD).step_by(7) {
@@ -162,7 +163,7 @@ fn recalls(bench: &mut Bench) -> Vec<(String, Value)> {
     asked.push(("temporal_patterns", json!({"hour": 9, "limit": 20})));
     let mut told = |(tool, params): (&str, Value)| {
         let (asked, mut answer) = (format!("{tool} {params}"), bench.inquire(tool, params));
-        // What time it is.
+        // The present time.
         for name in ["now", "clocks"] {
             answer.as_object_mut().map(|answer| answer.remove(name));
         }
@@ -177,7 +178,7 @@ fn layers(bench: &Bench) -> Vec<RegionName> {
     owns.map(|part| part.name).collect()
 }
 
-/// All that it remembers, in pages of this many lines.
+/// All of its memories, in pages of this many lines.
 pub fn exported(bench: &mut Bench, limit: usize) -> Vec<String> {
     let (mut lines, mut after) = (Vec::new(), None);
     loop {
@@ -206,7 +207,7 @@ pub fn exported(bench: &mut Bench, limit: usize) -> Vec<String> {
     lines
 }
 
-/// Gives each room its lines; what was kept, merged or known, and refused.
+/// Gives each room its lines; returns what was kept, merged or known, and refused.
 pub fn import(bench: &mut Bench, lines: &[String]) -> (u64, u64, Vec<(u64, String)>) {
     let numbered: Vec<(u64, String)> = (1..).zip(lines.iter().cloned()).collect();
     let rooms = layers(bench);
@@ -248,7 +249,7 @@ fn reordered(value: &Value) -> String {
     }
 }
 
-/// The lines that only one of them has, for the reader of a failure.
+/// The lines that only one of the two has, for the reader of a failure.
 fn difference(a: &[String], b: &[String]) -> Vec<String> {
     let (of_a, of_b): (BTreeSet<&String>, BTreeSet<&String>) = (a.iter().collect(), b.iter().collect());
     let cut = |line: &String| line.chars().take(600).collect::<String>();
@@ -320,7 +321,7 @@ fn an_export_of_every_layer_comes_back_to_the_byte_and_a_second_time_changes_not
     assert_same(&lines, &exported(&mut other, 1000), "after the second import");
     other.crash();
     assert_same(&lines, &exported(&mut other, 1000), "after a crash");
-    // Nor does it change the place that it is from.
+    // Nor does it change the place that it came from.
     assert_eq!(import(&mut bench, &lines), (0, lines.len() as u64, Vec::new()));
     assert_same(&lines, &exported(&mut bench, 1000), "at home");
 }
@@ -354,7 +355,7 @@ fn what_sleep_made_small_is_found_in_the_other_place_by_all_that_it_was_found_by
     assert_found(&mut other, "after the import");
     other.crash();
     assert_found(&mut other, "after a crash");
-    // What is held apart goes into segments with the next sleep.
+    // Data held separately goes into segments with the next sleep.
     other.pass(Duration::from_secs(5));
     let door = &other.agent.outside.door;
     door.put("door", door.fresh_id(), Trust::Owner, RequestSleep { by: "anna".into() });
@@ -388,7 +389,7 @@ fn an_imported_brain_decides_as_the_one_that_lived() {
         assert_eq!(other.inquire(tool, params.clone()), told, "{tool} {params}");
         assert_ne!(untaught.inquire(tool, params.clone()), told, "{tool} {params} rests on what was lived");
     }
-    // Fear: what hurt is asked about.
+    // Fear: tools that hurt are asked about.
     let status = |bench: &mut Bench, text: &str| bench.say(text).actions[0].status.to_string();
     for (brain, wanted) in [(&mut bench, "asked"), (&mut other, "asked"), (&mut untaught, "failed")] {
         assert_eq!(status(brain, "touch the stove"), wanted);

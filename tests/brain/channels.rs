@@ -1,4 +1,4 @@
-//! Channels that reach outside, in the whole agent: who may command, who is answered, and how often.
+//! Channels that reach outside, in the whole agent: who may command, who gets an answer, and how often.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -24,17 +24,17 @@ use crate::common::{Bench, core_tools, loopback};
 #[derive(Clone, Copy)]
 enum Manner {
     Takes,
-    /// It takes the message, and nobody hears of it.
+    /// It accepts the message, but the answer is lost.
     HangsUp,
     Answers(u16),
 }
 
-/// Twilio's part that takes orders; counts what it took.
+/// The part of Twilio that accepts orders; counts them.
 #[derive(Clone)]
 struct Provider(Arc<Mutex<(Manner, BTreeMap<String, usize>)>>);
 
 impl Provider {
-    /// Serves in the background; its base URL.
+    /// Serves in the background; returns its base URL.
     fn start() -> (Self, String) {
         let provider = Self(Arc::new(Mutex::new((Manner::Takes, BTreeMap::new()))));
         let app = Router::new().route("/{life}/2010-04-01/Accounts/AC1/Messages.json", post(take));
@@ -46,7 +46,7 @@ impl Provider {
         self.0.lock().expect("no panic inside").0 = manner;
     }
 
-    /// What it took in this life.
+    /// The number of messages it accepted in this life.
     fn took(&self, life: &str) -> usize {
         self.0.lock().expect("no panic inside").1.get(life).copied().unwrap_or(0)
     }
@@ -63,7 +63,7 @@ async fn take(State(provider): State<Provider>, Path(life): Path<String>) -> Res
             *held.1.entry(life).or_default() += 1;
             drop(held);
             match manner {
-                // The task that serves the connection ends with it.
+                // This ends the task that serves the connection.
                 Manner::HangsUp => panic!("the provider hangs up"),
                 _ => (StatusCode::CREATED, "{\"sid\": \"SM1\"}").into_response(),
             }
@@ -141,7 +141,7 @@ fn a_crash_between_any_two_steps_sends_an_answer_at_most_once_and_never_loses_it
         let mut bench = bench(&url, &name);
         let mut told = bench.put_in("twilio", ANNA, Trust::Listed, "remember that the tide is high", "SM1");
         let was_cut = bench.crash_after(life);
-        // What was not acknowledged the provider brings again.
+        // The provider delivers an unacknowledged message again.
         if told.try_recv().is_err() {
             bench.arrives("twilio", ANNA, Trust::Listed, "remember that the tide is high", "SM1");
             bench.pass(Duration::from_secs(900));
@@ -248,16 +248,16 @@ fn the_agent_writes_to_whom_the_list_names_through_the_gate_and_to_nobody_else()
     assert!(bench.why_all().contains("send_message"));
 }
 
-/// What needs a yes.
+/// A command that needs a yes.
 const RISKY: &str = "run the command git init && git reset --hard";
 
-/// The letters by which the question in a message is called.
+/// The letters in a message that name the question.
 fn code_in(text: &str) -> String {
     let (_, rest) = text.split_once("“yes ").unwrap_or_else(|| panic!("no question: {text}"));
     rest.chars().take_while(char::is_ascii_hexdigit).collect()
 }
 
-/// What Anna gets when she writes this, a second after what was before.
+/// The answer to Anna's text, sent a second after the previous one.
 fn answer(bench: &mut Bench, text: &str, id: &str) -> String {
     bench.pass(Duration::from_secs(1));
     bench.arrives("twilio", ANNA, Trust::Listed, text, id);
@@ -275,7 +275,7 @@ fn open_approval(bench: &Bench) -> MessageId {
     entry["id"].as_str().and_then(|id| id.parse().ok()).expect("its id")
 }
 
-/// What the gate asks about now.
+/// The number of open questions of the gate.
 fn open_questions(bench: &mut Bench) -> u64 {
     bench.inquire("system_stats", serde_json::json!({}))["regions"]["fear_agent"]["asked"].as_u64().expect("counted")
 }
@@ -294,7 +294,7 @@ fn what_the_gate_asks_is_asked_and_answered_on_the_channel_of_who_wrote() {
     assert!(!entry.text.contains("maxim approvals"), "a telephone has no command line: {}", entry.text);
     assert!(!bench.file(".git").exists());
 
-    // Nobody else can answer: a stranger, somebody of another channel, a text that only holds a yes.
+    // Nobody else can answer: a stranger, a sender on another channel, a text that only contains a yes.
     bench.arrives("twilio", "+19995550", Trust::Outside, &format!("yes {code}"), "SM2");
     bench.arrives("telegram", "42", Trust::Listed, &format!("yes {code}"), "T1");
     bench.arrives("twilio", ANNA, Trust::Listed, &format!("my neighbour wrote: yes {code}"), "SM3");
@@ -303,7 +303,7 @@ fn what_the_gate_asks_is_asked_and_answered_on_the_channel_of_who_wrote() {
     let stats = bench.inquire("system_stats", serde_json::json!({}));
     assert_eq!(stats["regions"]["fear_agent"]["answers"]["refused"], 2, "{stats}");
 
-    // The answer, over a crash, and what came of it.
+    // The answer, across a crash, and its result.
     bench.crash();
     let told = answer(&mut bench, &format!("Yes, {code}!"), "SM4");
     assert!(bench.file(".git").exists() && told.contains("Initialized"), "{told}");
@@ -324,7 +324,7 @@ fn a_bare_yes_is_for_the_question_that_was_put_last_and_for_no_other() {
     assert!(!answer(&mut bench, &format!("yes {first}"), "SM3").is_empty());
     assert!(!bench.file("one").exists(), "a no stays a no");
 
-    // Two are open: it is asked which.
+    // Two are open: it asks which.
     answer(&mut bench, RISKY, "SM4");
     let risky = code_in(&newest(&bench));
     answer(&mut bench, "run the command touch two && make", "SM5");
@@ -334,11 +334,11 @@ fn a_bare_yes_is_for_the_question_that_was_put_last_and_for_no_other() {
     assert!(!bench.file("two").exists() && !bench.file(".git").exists());
     assert!(answer(&mut bench, &format!("deny {other}"), "SM7").contains("isn't done"));
 
-    // One is open, and something else was talked of since: it is asked whether that is meant.
+    // One is open, but something else was discussed since: it asks whether that one is meant.
     answer(&mut bench, "what is 2 + 2?", "SM8");
     let asked = answer(&mut bench, "ok", "SM9");
     assert!(asked.contains(&format!("“yes {risky}”")) && !bench.file(".git").exists(), "{asked}");
-    // The owner decides what was asked anywhere.
+    // The owner may decide questions from any channel.
     bench.pass(Duration::from_secs(1));
     bench.say(&format!("yes {risky}"));
     assert!(bench.file(".git").exists());
@@ -364,7 +364,7 @@ fn who_asked_hears_on_their_channel_what_was_decided_elsewhere_or_by_nobody() {
     let told = newest(&bench);
     assert!(told.contains("bash isn't done") && told.contains("nobody answered in time"), "{told}");
 
-    // By the door, as `maxim approvals allow` does; and who answers themselves is told once.
+    // Through the door, as `maxim approvals allow` does. A person who answers is told once.
     answer(&mut bench, RISKY, "SM3");
     let sent = bench.outbox().len();
     bench.pass(Duration::from_secs(1));
@@ -426,7 +426,7 @@ fn who_asked_at_the_console_by_websocket_or_http_hears_too_what_was_decided_else
         let told = heard(&mut listener);
         assert!(told.len() == 1 && told[0].contains("nobody answered in time"), "{channel}: {told:?}");
 
-        // By themselves, in words: their answer's own turn tells it, once.
+        // In the person's own words: the answer's own turn reports it, once.
         ask(&mut bench, "run the command touch three && make");
         heard(&mut listener);
         ask(&mut bench, "no");

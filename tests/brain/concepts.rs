@@ -1,4 +1,4 @@
-//! General knowledge reaches what is said: what repeats becomes a concept, and what outsiders say does not.
+//! General knowledge affects answers: repeated patterns become concepts, and what outsiders say does not.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,14 +27,14 @@ fn concepts(bench: &mut Bench, params: Json) -> Vec<Json> {
     bench.inquire("concept_query", params)["results"].as_array().cloned().expect("results")
 }
 
-/// The names of what it knows, without what it measured of itself: that grows with each thing that it does.
+/// The names of its concepts, without those about measurements of itself, which grow with every action.
 fn known(bench: &mut Bench) -> BTreeSet<String> {
     let found = concepts(bench, json!({ "limit": 20 }));
     let known = found.iter().filter(|concept| concept["category"] != "statistical pattern");
     known.map(|concept| concept["name"].to_string()).collect()
 }
 
-/// A life in which files are written well, which is promoted at its end.
+/// A life in which writing files succeeds, which is promoted at its end.
 fn life(cut: Option<&str>) -> Bench {
     let mut bench = Bench::new();
     if let Some(room) = cut {
@@ -187,7 +187,7 @@ fn concepts_and_episodes_hang_together_until_one_is_forgotten() {
     assert_eq!(near["results"].as_array().map(Vec::len), Some(4), "{near}");
     assert!(bench.ask(AnteriorTemporalLobe::NAME, ForgetRecord { id: id.clone() }).found);
     assert!(bench.refusal("memory_associated", json!({ "concept_id": id })).contains(&id));
-    // What a person had forgotten doesn't come back by itself.
+    // A concept that a person had forgotten doesn't return by itself.
     bench.say("create a file again.txt with the text hello");
     let verdicts = promote(&mut bench);
     assert!(verdicts.contains(&("write_file success".into(), PromotionVerdict::Forgotten)), "{verdicts:?}");
@@ -213,7 +213,7 @@ fn activation_goes_on_from_a_concept_over_what_its_episodes_are_associated_with(
     assert_eq!(reached(&mut bench, one_hop), None, "it is no source of the concept");
 }
 
-/// Who may command and finds messages too long, again and again; and a stranger who says the same.
+/// A person who may command and repeatedly finds messages too long; and a stranger who says the same.
 #[test]
 fn how_a_person_wants_to_be_spoken_to_becomes_knowledge_and_a_strangers_wish_does_not() {
     let lived = |cut: Option<&str>| {
@@ -259,7 +259,7 @@ fn with_what_a_tool_goes_wrong_becomes_knowledge_and_the_tool_itself_stays_good(
     assert!(lived(Some("fear_bridge")).is_empty());
 }
 
-/// Kinds of the edges that the cross-layer graph holds.
+/// Kinds of the edges in the cross-layer graph.
 fn edge_kinds(bench: &Bench) -> BTreeSet<String> {
     let nodes = bench.agent.frame.store.records("cross_layer_graph", .., usize::MAX).expect("read");
     let text: Vec<String> = nodes.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
@@ -267,7 +267,7 @@ fn edge_kinds(bench: &Bench) -> BTreeSet<String> {
     kinds.into_iter().filter(|kind| text.iter().any(|node| node.contains(kind))).map(str::to_owned).collect()
 }
 
-/// A life in which files are written, measured and made to knowledge.
+/// A life in which files are written, measured and turned into knowledge.
 fn measured_life(cut: Option<&str>) -> Bench {
     let mut bench = Bench::new();
     cut.into_iter().for_each(|room| assert!(bench.agent.cut(room)));

@@ -1,4 +1,5 @@
-//! What people tell over several turns and days, put right, take back and ask for, said to a whole brain without a model.
+//! People tell, correct, take back and ask about things over several turns and days. A whole brain without a model
+//! answers.
 
 use std::time::Duration;
 
@@ -6,8 +7,8 @@ use serde_json::Value;
 
 use crate::common::Bench;
 
-/// A conversation a line: `say`, and of the answer `reply` (all of these parts) and `not` (none of them); `pass`: hours that
-/// go by first. Nothing but words may come of any of it.
+/// A conversation per line: `say`; parts of the answer that must all occur (`reply`) or not occur (`not`); `pass`:
+/// hours that pass first. The results must be words only.
 fn conversations() -> Vec<Vec<Value>> {
     let lines = include_str!("conversations.jsonl").lines();
     lines.map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()

@@ -1,4 +1,4 @@
-//! P9: a crash between any two steps around an effect. It happens once, or is unknown and asked about.
+//! P9: a crash between any two steps around an effect. The effect happens once, or is unknown and asked about.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,26 +14,26 @@ use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
 
-/// Rings a bell: an effect that nobody can take back.
+/// Rings a bell: an effect that can't be undone.
 struct Bell {
     spec: ToolSpec,
-    /// Breaks right after the bell has rung, before anybody knows.
+    /// Breaks right after the bell has rung, before the result is known.
     breaks: bool,
 }
 
-/// The bell's count is found by the working folder, which is each bench's own.
+/// The bell's count is in the working folder, which each bench has for itself.
 fn rings(bench: &Bench) -> usize {
     std::fs::read_to_string(bench.file("bell")).map_or(0, |text| text.lines().count())
 }
 
-/// What a person is asked.
+/// The questions to a person.
 fn asked(bench: &Bench) -> Vec<GateEntry> {
     let kept = RecordView::new(&bench.agent.frame.store, FearAgent::NAME).prefixed(ENTRIES.as_bytes(), 100);
     let entries = kept.iter().filter_map(|(_, bytes)| serde_json::from_slice::<GateEntry>(bytes).ok());
     entries.filter(|entry| entry.status == GateStatus::Asked).collect()
 }
 
-/// The one question that is asked, over a crash too.
+/// The only open question, also after a crash.
 fn the_question(bench: &mut Bench) -> GateEntry {
     let before = asked(bench);
     assert_eq!(before.len(), 1, "{before:?}");
@@ -46,7 +46,7 @@ fn the_question(bench: &mut Bench) -> GateEntry {
     question
 }
 
-/// What was said of what nobody knows.
+/// What was said about effects with an unknown result.
 fn told_of_doubt(bench: &Bench) -> Vec<String> {
     let why = bench.why_all();
     let is_such = |line: &&str| line.contains("\"kind\":\"Outbound\"") && line.contains("don't know");
@@ -100,7 +100,7 @@ fn a_crash_between_any_two_steps_rings_the_bell_at_most_once() {
         let mut acknowledged = bench.submit("ring the bell");
         let taken = (0..steps).take_while(|_| bench.agent.step()).count();
         if taken < steps {
-            break; // the whole turn went by without the crash
+            break; // the whole turn ended before the crash
         }
         let known = acknowledged.try_recv().is_ok();
         bench.crash();
@@ -112,7 +112,7 @@ fn a_crash_between_any_two_steps_rings_the_bell_at_most_once() {
         if known {
             assert!(count == 1 || told_unknown, "acknowledged, but after step {steps} neither done nor told: {why}");
         }
-        // Words that may not have gone out are no effect of this kind.
+        // Words that may not have gone out are a different kind of effect.
         let of_bell = |line: &&str| line.contains("\"kind\":\"ToolResult\"") && line.contains("\"tool\":\"ring_bell\"");
         let is_unknown = why.lines().filter(of_bell).any(|line| line.contains("\"success\":null"));
         if is_unknown {
@@ -132,7 +132,7 @@ fn a_crash_between_any_two_steps_rings_the_bell_at_most_once() {
     assert!(rang > steps / 2, "most crashes lose nothing");
 }
 
-/// Yes at the door, no in words, or nothing at all; it is rung again after a yes alone.
+/// Yes at the door, no in words, or no answer; only a yes rings the bell again.
 fn answer_in_turn(bench: &mut Bench, turn: usize, rang: usize) {
     let question = the_question(bench);
     let yes = turn.is_multiple_of(3);
@@ -163,7 +163,7 @@ fn whoever_wanted_what_may_have_happened_is_told_how_to_answer_and_a_yes_does_it
     };
     let words = told_of_doubt(&bench);
     assert!(words.len() == 1 && is_put(&words, &question), "{words:?}");
-    // The rope breaks again, so that is asked about anew, whatever was said of "always".
+    // The rope breaks again, so there is a new question, whatever was said about "always".
     let ended = bench.say(&format!("always {}", code_of(question.id)));
     assert_eq!(rings(&bench), 2, "{ended:?}");
     bench.pass(Duration::from_secs(1));
@@ -171,7 +171,8 @@ fn whoever_wanted_what_may_have_happened_is_told_how_to_answer_and_a_yes_does_it
     assert_ne!(next.id, question.id);
     let words = told_of_doubt(&bench);
     assert!(words.len() == 2 && is_put(&words, &next), "the turn of the answer asks: {words:?}");
-    // By the door, as `maxim approvals allow` does: who wanted it hears of the outcome, and is asked, in one.
+    // Through the door, as `maxim approvals allow` does: the person who wanted it hears the result and the new
+    // question together.
     bench.agent.outside.door.decide(next.id, true, false, "bo".into());
     bench.pass(Duration::from_secs(1));
     let last = the_question(&mut bench);

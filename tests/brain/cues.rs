@@ -1,4 +1,4 @@
-//! What is around while something is done is a cue of what comes of it: the effects of conditioning, in the whole brain.
+//! Surrounding things become cues for an act's result: the effects of conditioning, in the whole brain.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
 
-/// It bites as long as the working folder holds `angry`.
+/// It bites while the working folder contains `angry`.
 struct Feeder(ToolSpec);
 
 impl Tool for Feeder {
@@ -42,7 +42,7 @@ fn with_feeder() -> ToolRegistry {
     tools
 }
 
-/// Fear goes by what is predicted alone, and begins at a quarter.
+/// Fear depends only on predictions, and begins at a quarter.
 fn bench() -> Bench {
     let mut settings = Settings::default();
     (settings.gate.gate.bridge_gain, settings.gate.gate.veto_value) = (0.0, 0.25);
@@ -58,7 +58,8 @@ fn sees(bench: &mut Bench, things: &[&str]) {
     bench.agent.settle();
 }
 
-/// Fills the bowl among these things, and whether it was done, failed or asked about first; the person allows what is asked.
+/// Fills the bowl among these things; returns whether it was done, failed or asked about. The person allows every
+/// question.
 fn trial(bench: &mut Bench, things: &[&str], bites: bool) -> String {
     bench.pass(Duration::from_secs(90));
     let angry = bench.file("angry");
@@ -78,7 +79,7 @@ fn trial(bench: &mut Bench, things: &[&str], bites: bool) -> String {
     action.status.to_string()
 }
 
-/// The value that is expected among these things.
+/// The expected value among these things.
 fn expected(bench: &mut Bench, things: &[&str]) -> f64 {
     bench.pass(Duration::from_secs(90));
     sees(bench, things);
@@ -109,7 +110,7 @@ fn what_hurts_beside_one_thing_is_done_without_it_and_unlearned_when_it_is_harml
     assert!(expected(&mut bench, &["dog"]) >= 0.25);
 }
 
-/// How much a cup lowers what is expected, after it was there beside a dog while it hurt.
+/// How much a cup lowers the expectation, after it was present beside a dog when it hurt.
 fn weight_of_cup(before: usize, beside: &[&str]) -> f64 {
     let mut bench = bench();
     (0..before).for_each(|_| drop(trial(&mut bench, &["dog"], true)));

@@ -1,4 +1,4 @@
-//! Turns that a crash cut: most go on after the start; one that its room doesn't know any more is closed as unknown.
+//! Turns that a crash cut off: most continue after the start; one unknown to its room is closed as unknown.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::Bench;
 
-/// Where the hippocampus stands: open cycles, and the moments of which a question's words speak.
+/// The hippocampus's state: open cycles, and the moments that a question's words match.
 fn open(bench: &mut Bench) -> Value {
     bench.inquire("system_stats", json!({}))["regions"]["hippocampus"]["open"].clone()
 }
@@ -24,7 +24,7 @@ fn begun(bench: &Bench) -> Vec<MessageId> {
     turns.map(|id| id.parse().expect("an id")).collect()
 }
 
-/// A turn in the midst of which the process dies, in so many steps after habit has begun it.
+/// A turn during which the process dies, this many steps after habit has begun it.
 fn cut(text: &str, steps: usize) -> (Bench, MessageId) {
     let mut bench = Bench::new();
     let _accepted = bench.submit(text);
@@ -36,7 +36,7 @@ fn cut(text: &str, steps: usize) -> (Bench, MessageId) {
     (bench, turn)
 }
 
-/// Takes a turn from habit, as when its message went to the dead letters or its state began anew.
+/// Removes a turn from habit, as if its message became a dead letter or its state started again.
 fn lose(bench: &Bench, turn: MessageId) {
     let store = &bench.agent.frame.store;
     let commit = Commit {

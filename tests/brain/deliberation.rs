@@ -1,5 +1,5 @@
-//! Deliberation in the whole brain: what is worth a thought, cycles of thinking with memory between them, and what is on
-//! the mind.
+//! Deliberation in the whole brain: what deserves a thought, cycles of thinking with memory in between, and working
+//! memory.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn reply(ended: &TurnEnded) -> String {
     ended.reply.clone().unwrap_or_default()
 }
 
-/// The parts of a turn of one kind, in their order.
+/// The parts of a turn with one kind, in order.
 fn parts(bench: &Bench, turn: MessageId, kind: &str) -> Vec<Value> {
     let all = bench.agent.frame.store.records("cause_ledger", .., usize::MAX).expect("read");
     let prefix = parts_prefix(turn);
@@ -34,7 +34,7 @@ fn parts(bench: &Bench, turn: MessageId, kind: &str) -> Vec<Value> {
     parts.into_iter().map(|part| part.body).collect()
 }
 
-/// A memory that nobody spoke of in this conversation, and others that have more to do with what will be said.
+/// A memory that this conversation never mentioned, and others that are closer to what will be said.
 fn know(bench: &mut Bench) {
     let texts = [
         "The plumber came on Tuesday.",
@@ -56,7 +56,7 @@ fn know(bench: &mut Bench) {
 
 const VISIT: &str = "what would the plumber say to this mess tomorrow?";
 
-/// Thinks of the key first; then does what follows from what memory answered to that, and says so.
+/// Thinks of the key first; then acts on memory's answer to that, and says so.
 fn looks_it_up(prompt: &str) -> String {
     match () {
         () if prompt.contains("What you did in this turn already") => {
@@ -118,7 +118,7 @@ fn a_thought_towards_an_action_is_told_what_the_gate_would_make_of_it() {
     let ended = bench.say(VISIT);
     assert_eq!(reply(&ended), "I leave the disk as it is.");
     assert!(ended.actions.iter().all(|action| action.tool != "bash"), "{ended:?}");
-    // Without the room that knows, it tries, and the gate has to stop it.
+    // Without the room that knows, it tries, and the gate must stop it.
     let model = Model::minded(leans);
     let mut bench = model.bench(|_| {});
     assert!(bench.agent.cut("fear_agent"));
@@ -126,7 +126,7 @@ fn a_thought_towards_an_action_is_told_what_the_gate_would_make_of_it() {
     assert!(model.prompts()[1].contains("fear_agent did not answer in time"), "{}", model.prompts()[1]);
 }
 
-/// Talks, thinks of the stove and the report for a cycle, and touches the stove where it is told to.
+/// Talks, thinks about the stove and the report for a cycle, and touches the stove when told to.
 fn warms_itself(prompt: &str) -> String {
     match () {
         () if prompt.contains("What you did in this turn already") => acts("respond", &json!({"message": "Ouch."})),
@@ -176,7 +176,7 @@ fn a_percept_and_each_thought_bring_to_mind_what_hurt_what_was_refused_and_what_
     for told in [hurt, refused, program] {
         assert!(prompts[0].contains(told), "{told}: {}", prompts[0]);
     }
-    // The thought speaks of the stove and the report, and of nothing that was refused.
+    // The thought mentions the stove and the report, and nothing that was refused.
     let answer = answered(&prompts[1]);
     assert!(answer.contains(hurt) && answer.contains(program) && !answer.contains(refused), "{answer}");
     let why = parts(&bench, ended.turn, "EnrichedPercept");
@@ -208,7 +208,7 @@ fn the_why_record_holds_the_gate_and_each_cycle() {
     assert_eq!(gated.len(), 1);
     assert!(gated[0]["refused"].is_null() && gated[0]["worth"].as_f64() > Some(0.45), "{}", gated[0]);
     let cycles = parts(&bench, ended.turn, "CycleThought");
-    // In virtual time the thought after the action is as old as those before it.
+    // In virtual time the thought after the action is as old as the earlier ones.
     let cycles: Vec<Value> = cycles.into_iter().filter(|cycle| cycle["tool"] != "respond").collect();
     let told: Vec<_> = cycles.iter().map(|cycle| (cycle["cycle"].as_u64(), cycle["ending"].as_str())).collect();
     assert_eq!(told, [(Some(1), Some("continued")), (Some(2), Some("ready"))]);
@@ -257,7 +257,7 @@ fn after_the_last_cycle_a_model_that_only_thinks_leaves_the_turn_to_habit() {
     assert!(prompts[2].contains("The pipes are old.") && prompts[2].contains("Water runs downhill."), "{}", prompts[2]);
     assert!(!reply(&ended).is_empty(), "habit answers");
     assert!(bench.why_all().contains("named no action"), "{}", bench.why_all());
-    // The budget of cycles is the turn's own.
+    // The budget of cycles belongs to the turn.
     model.will_say(acts("respond", &json!({"message": "Now I know."})));
     assert_eq!(reply(&bench.say("and what would the painter say?")), "Now I know.");
 }
@@ -281,7 +281,7 @@ fn who_may_not_command_is_thought_about_once_in_two_ticks_and_else_answered_by_h
 
 #[test]
 fn what_thinking_led_to_decides_what_is_thought_about_next() {
-    // What it does for a wish that was said before goes wrong; what it does for a new one succeeds.
+    // Its action for a wish said earlier fails; its action for a new one succeeds.
     fn tries(prompt: &str) -> String {
         let asked = prompt.rsplit("The person says: ").next().unwrap_or_default();
         if asked.contains("What you did in this turn already") {
@@ -294,7 +294,7 @@ fn what_thinking_led_to_decides_what_is_thought_about_next() {
     }
     let lives = |without: Option<&str>| {
         let model = Model::minded(tries);
-        // The gate of fear would ask before it went wrong often enough.
+        // The fear gate would ask before enough failures.
         let mut bench = model.bench(|settings| settings.gate.gate.bridge_gain = 0.0);
         if let Some(room) = without {
             assert!(bench.agent.cut(room));
@@ -326,7 +326,7 @@ fn what_thinking_led_to_decides_what_is_thought_about_next() {
 
 #[test]
 fn what_memory_knows_is_not_new_however_long_ago_it_was() {
-    // Thinking doesn't pay, so only what is new is thought about.
+    // Thinking doesn't pay, so only new things are thought about.
     fn fails(prompt: &str) -> String {
         let asked = prompt.rsplit("The person says: ").next().unwrap_or_default();
         match asked.starts_with(VISIT) && !asked.contains("What you did in this turn already") {
@@ -340,7 +340,7 @@ fn what_memory_knows_is_not_new_however_long_ago_it_was() {
         let mut bench = model.bench(|settings| settings.gate.gate.bridge_gain = 0.0);
         bench.say(GULLS);
         (0..7).for_each(|_| drop(bench.say(VISIT)));
-        // More than the percepts of late.
+        // More than the number of recent percepts.
         for number in 0..34 {
             bench.say(&format!("word{number} other{number} thing{number}!"));
         }
@@ -366,7 +366,7 @@ fn a_crash_between_any_two_steps_of_thinking_ends_the_turn_once() {
         know(&mut bench);
         drop(bench.submit(VISIT));
         if !bench.crash_after(steps) {
-            break; // the whole turn went by without the crash
+            break; // the whole turn ended before the crash
         }
         let why = bench.why_all();
         let perceived = why.matches("\"kind\":\"SalientPercept\"").count();
@@ -466,7 +466,7 @@ fn the_prompt_is_counted_by_the_models_own_tokenizer_where_its_file_is_named() {
         ("estimated", "counted by small.json (643 merges)")
     );
     let sent = tokenizer.count(&counted.system) + tokenizer.count(&counted.user);
-    // Two for each section's blank line.
+    // Two bytes for each section's blank line.
     let slack = 2 * counted.sections.len() + 80;
     assert!((sent..=sent + slack).contains(&(counted.tokens as usize)), "{sent} and {}", counted.tokens);
     assert_ne!(estimated.tokens, counted.tokens);
@@ -481,7 +481,7 @@ fn the_prompt_tells_what_was_heard_and_how_the_other_parts_are_and_is_silent_whe
     let words = speech("the kettle is boiling over");
     drop(bench.agent.outside.http.hear(words, Confidence::clamped(0.6)));
     bench.pass(Duration::from_secs(20));
-    // Its end hangs on a person, who doesn't answer.
+    // Its end depends on a person, who doesn't answer.
     bench.say("your next goal is to run the command git init && git reset --hard");
     assert!(bench.agent.cut("hippocampus"));
     bench.say("and what would the electrician say to this mess?");

@@ -1,5 +1,5 @@
-//! An encoder beside the embedded one: a server with the real interface, or a folder, and what changes when it comes, fails,
-//! is exchanged and is killed in the middle.
+//! An encoder in addition to the embedded one: a server with the real interface, or a folder. What changes when it
+//! appears, fails, is replaced, or is killed in the middle.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,19 +17,19 @@ use serde_json::{Value, json};
 use crate::common::{Bench, core_tools, loopback, static_model};
 use crate::replay::{Session, limits, replayed};
 
-/// What the server does with a request.
+/// How the server answers a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Conduct {
-    /// Vectors by what the texts are about, of so many numbers.
+    /// Vectors by the subject of the texts, with this many numbers.
     Meaning(usize),
     Down,
     Garbage,
     NotFinite,
-    /// This word makes a text unbearable.
+    /// Texts with this word are refused.
     RefusesWord(&'static str),
 }
 
-/// Subjects whose words share a direction, though the texts share no word.
+/// Subjects whose words share a direction, although the texts share no word.
 const SUBJECTS: [&[&str]; 4] = [
     &["zorble", "quandary", "flimflam"],
     &["parliament", "vote", "senator"],
@@ -41,7 +41,7 @@ const SUBJECTS: [&[&str]; 4] = [
 struct Server {
     conduct: Arc<Mutex<Conduct>>,
     requests: Arc<Mutex<Vec<Value>>>,
-    /// Turns all vectors: another encoder behind another name.
+    /// Rotates all vectors: another encoder behind another name.
     turned: bool,
 }
 
@@ -68,7 +68,7 @@ impl Server {
                 vector[if self.turned { dims - 1 - at } else { at }] = 1.0;
             }
         }
-        // Something of its own, so that no two texts are the same.
+        // A unique part, so that no two texts are equal.
         let mut own = text
             .bytes()
             .fold(0x9E37_79B9_7F4A_7C15u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
@@ -104,7 +104,7 @@ impl Server {
         }
     }
 
-    /// Its base URL.
+    /// Returns its base URL.
     fn serve(&self) -> String {
         async fn answer(State(server): State<Server>, Json(asked): Json<Value>) -> Response {
             let (status, body) = server.answer(&asked);
@@ -127,7 +127,7 @@ fn bench(settings: Settings) -> Bench {
     Bench::with("maxim", StateStore::in_memory(), core_tools, settings)
 }
 
-/// Sixty things that were said, about everything but what is asked for, and two that are.
+/// Sixty remarks about other subjects than the question, and two about it.
 fn remember(bench: &mut Bench) {
     let mut lines: Vec<Value> = (0..60)
         .map(|n| json!({ "text": format!("the {n}th crate was carried to rack {} by noon", n * 7 % 13), "person_involved": true }))
@@ -167,11 +167,11 @@ fn a_question_without_a_shared_word_finds_what_the_server_says_is_like_it() {
     assert_eq!((&report["state"], &report["encoded"]), (&json!("in use"), &json!(60)), "{report}");
     assert_eq!(recalled(&mut bench, "what was the flimflam?")[0].1, "similarity");
     assert!(finds_the_zorble(&mut bench));
-    // What lies in words is found as before, and the room for likeness sees the same.
+    // Text search works as before, and the similarity room sees the same.
     assert_eq!(recalled(&mut bench, "who quarrelled until midnight?")[0].0, "senators quarrelled until midnight");
     let like = bench.inquire("similarity_search", json!({ "context": "a quandary", "limit": 1 }));
     assert!(like["results"][0]["text"].as_str().is_some_and(|text| text.contains("zorble")), "{like}");
-    // Each text went out once.
+    // Each text was sent once.
     let sent = server.texts().iter().filter(|text| text.contains("crate was carried")).count();
     assert_eq!(sent, 58);
 }
@@ -237,12 +237,12 @@ fn whatever_the_server_does_recall_goes_on_and_the_reason_is_told() {
         assert_eq!((&report["state"], &report["encoded"]), (&json!("failing"), &json!(0)), "{report}");
         assert!(report["problem"].as_str().is_some_and(|problem| problem.contains(why)), "{conduct:?}: {report}");
         assert_eq!(recalled(&mut bench, "who quarrelled until midnight?")[0].0, "senators quarrelled until midnight");
-        // It is well again: nothing is lost.
+        // It works again: nothing is lost.
         server.is_now(Conduct::Meaning(16));
         bench.pass(Duration::from_secs(300));
         assert_eq!(state(&mut bench)["problem"], Value::Null);
         assert!(finds_the_zorble(&mut bench), "{conduct:?}");
-        // And down again: the question itself falls back.
+        // It is down again: the question itself falls back.
         server.is_now(Conduct::Down);
         assert!(!finds_the_zorble(&mut bench));
         assert_eq!(state(&mut bench)["state"], "failing");
@@ -278,7 +278,7 @@ fn another_encoder_is_taken_up_in_the_background_and_its_vectors_never_meet_the_
     let (asked_before, url) = (first.texts().len(), second.serve());
     bench.restart_with_settings(with_server(&url, "tern"));
     bench.pass(Duration::from_secs(1));
-    // The old vectors answer no question of the new encoder, and none is sent to the old one.
+    // The old vectors answer no question of the new encoder, and no question is sent to the old one.
     assert!(!finds_the_zorble(&mut bench));
     assert_eq!(recalled(&mut bench, "who quarrelled until midnight?")[0].0, "senators quarrelled until midnight");
     second.is_now(Conduct::Meaning(16));
@@ -287,7 +287,7 @@ fn another_encoder_is_taken_up_in_the_background_and_its_vectors_never_meet_the_
     assert!(report["encoder"].as_str().is_some_and(|encoder| encoder.starts_with("tern@")), "{report}");
     assert!(finds_the_zorble(&mut bench));
     assert_eq!(first.texts().len(), asked_before);
-    // Without any, what was made by it is gone from the disk.
+    // Without any encoder, its vectors are removed from the disk.
     bench.restart_with_settings(Settings::default());
     bench.pass(Duration::from_secs(1));
     assert!(!finds_the_zorble(&mut bench));
@@ -355,7 +355,7 @@ fn a_folder_of_ones_own_is_an_encoder_and_another_kind_of_model_is_told() {
     let problem = state(&mut bench)["problem"].as_str().unwrap_or_default().to_owned();
     assert!(problem.contains("BertModel") && problem.contains("Model2Vec"), "{problem}");
     assert!(!finds_the_zorble(&mut bench));
-    // Put right while it runs.
+    // Repaired while it runs.
     static_model::write(folder.path(), static_model::CONFIG, &words);
     bench.pass(Duration::from_secs(120));
     assert_eq!(state(&mut bench)["state"], "in use");
@@ -398,7 +398,7 @@ fn what_vectors_cost_is_metered_and_with_too_little_left_the_server_is_not_asked
     assert_eq!(energy["budgets"]["hour"]["spent"], 0, "the model's tokens are another budget");
     assert!(finds_the_zorble(&mut bench));
 
-    // One text costs all that there is.
+    // One text uses up the whole budget.
     let mut bench = lived(100_000.0);
     let before = server.texts().len();
     bench.say("remember that the lamp is by the door");

@@ -1,4 +1,4 @@
-//! What thinking and moving cost: metered, shown, and refused before it is done where a limit would be passed.
+//! The cost of thinking and moving: metered, shown, and refused in advance where a limit would be exceeded.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The examples run to their end, and print what they promise.
+//! The examples run to their end and print what they promise.
 
 #[allow(dead_code)] // its `main` prints what `run` gives
 #[path = "../../examples/agent.rs"]

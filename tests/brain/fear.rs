@@ -1,4 +1,4 @@
-//! What the gate says changes what happens, and so does what experience taught it.
+//! The gate's verdict changes what happens, and so does what experience taught it.
 
 use maxim_actors::store::StateStore;
 

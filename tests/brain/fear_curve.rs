@@ -1,5 +1,5 @@
-//! P13, through the whole loop: how many bad outcomes until it is asked about, how far a fear spreads, what it spares, and how
-//! it is forgiven. The table in the guide is this test's.
+//! P13, through the whole loop: how many bad outcomes lead to a question, how far a fear spreads, what it spares, and
+//! how it is forgiven. The table in the guide comes from this test.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools};
 
-/// Acts on a thing, which hurts unless the working folder holds `THING.safe`.
+/// Acts on a thing, which hurts unless the working folder contains `THING.safe`.
 struct Hazard(ToolSpec);
 
 impl Tool for Hazard {
@@ -66,14 +66,14 @@ fn status(bench: &mut Bench, text: &str) -> String {
     action.status.to_string()
 }
 
-/// Does it until it is asked about; how often it went wrong before.
+/// Repeats it until it is asked about; returns how often it failed before.
 fn burnt(bench: &mut Bench, wish: &str) -> usize {
     let failed = (0..60).take_while(|_| status(bench, wish) == "failed").count();
     assert!(failed < 60, "{wish}: it never learns");
     failed
 }
 
-/// A person allows what is asked, until it isn't asked any more; how often.
+/// A person allows every question until none is asked any more; returns how often.
 fn exposed(bench: &mut Bench, wish: &str) -> usize {
     let mut allowed = 0;
     loop {
@@ -106,7 +106,7 @@ fn redirect(bench: &Bench, goal: &str) {
     door.put("door", door.fresh_id(), Trust::Owner, wish);
 }
 
-/// Days until a feared action gets a trial.
+/// Days until a feared action is tried again.
 fn days_feared() -> u64 {
     let mut days = 0;
     loop {
@@ -152,7 +152,7 @@ fn the_curves_of_fear_are_those_of_the_guide() {
     assert!(bad < 27, "it never learns");
     rows.push(("… when every third is good".into(), bad.to_string()));
 
-    // It spreads to the same with another thing, and spares all that is done otherwise.
+    // Fear spreads to the same act with another thing, and spares everything done differently.
     let mut feared = bench(|_| {});
     burnt(&mut feared, "touch the stove");
     assert_eq!(status(&mut feared, "touch the kettle"), "asked");
@@ -168,7 +168,7 @@ fn the_curves_of_fear_are_those_of_the_guide() {
     assert!(false_asks * 100 <= others, "{false_asks} of {others}");
     rows.push(("other actions asked about meanwhile".into(), format!("{false_asks} of {others}")));
 
-    // Exposure: a person allows it, and it goes well.
+    // Exposure: a person allows it, and it ends well.
     makes_safe(&feared, "stove");
     rows.push((
         "good outcomes, each allowed by a person, until it doesn't ask".into(),
@@ -182,7 +182,7 @@ fn the_curves_of_fear_are_those_of_the_guide() {
     assert!(page.contains(&table), "the table in {PAGE} should be\n{table}");
 }
 
-/// The links are conditioned on what it was done with: an average of both would fear neither.
+/// The links are conditioned on the object: an average over both would fear neither.
 #[test]
 fn the_thing_that_hurts_is_told_from_the_thing_that_does_not() {
     let mut bench = bench(|_| {});
@@ -205,7 +205,7 @@ fn the_thing_that_hurts_is_told_from_the_thing_that_does_not() {
     assert!(lamp > 0.7 && stove < 0.4, "words say which of the known circumstances are meant: {lamp}, {stove}");
 }
 
-/// What is pursued is part of the circumstances.
+/// The pursued goal is part of the circumstances.
 #[test]
 fn what_goes_wrong_for_one_goal_is_not_feared_for_another() {
     let mut bench = bench(|settings| settings.gate.gate.bridge_gain = 0.0);

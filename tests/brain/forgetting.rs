@@ -1,4 +1,4 @@
-//! What is forgotten leaves every room, whenever the process is killed meanwhile and whatever else goes on.
+//! Forgotten episodes leave every room, whenever the process is killed meanwhile and whatever else happens.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::common::Bench;
 
-/// Rooms whose records and states say where an episode stands, or what rests on it.
+/// Rooms whose records and states contain an episode's position, or what depends on it.
 const ROOMS: [RegionName; 6] = [
     "hippocampus",
     "suprachiasmatic_nucleus",
@@ -33,7 +33,7 @@ fn rooms_that_name(bench: &Bench, id: &str) -> Vec<RegionName> {
     ROOMS.into_iter().filter(is_named).collect()
 }
 
-/// A life in which files are written well, and the episode of one of them.
+/// A life in which writing files succeeds, and the episode of one file.
 fn life() -> (Bench, String) {
     let mut bench = Bench::new();
     let turns: Vec<String> = (0..5)
@@ -71,7 +71,7 @@ fn a_crash_between_the_rooms_commits_leaves_nothing_of_it_behind() {
         bench.pass(Duration::from_secs(10));
         let found = rooms_that_name(&bench, &id);
         if left.contains(&"hippocampus") {
-            // Not even begun, and not acknowledged: the wish went with the process, and nothing of it is half done.
+            // It never began and was not acknowledged: the wish was lost with the process, and nothing is half done.
             assert_eq!(found, left, "killed after step {steps}");
             assert!(taken == steps);
             continue;
@@ -79,7 +79,7 @@ fn a_crash_between_the_rooms_commits_leaves_nothing_of_it_behind() {
         assert_eq!(found, [""; 0], "killed after step {steps}, when {left:?} had it");
         assert_eq!(promoted(&mut bench)["source_episodes"].as_array().map(Vec::len), Some(4));
         if taken < steps {
-            break; // all was done before the crash
+            break; // everything was done before the crash
         }
     }
     assert!(between > 0, "some crashes came between the commits of two rooms");
@@ -111,7 +111,7 @@ fn a_skill_that_is_learned_on_rests_on_nothing_that_was_forgotten() {
     let (mut bench, id) = life();
     assert!(bench.ask(Hippocampus::NAME, ForgetRecord { id: id.clone() }).found);
     bench.pass(Duration::from_secs(3_600));
-    // The sixth success is told with the turns of those before it.
+    // The sixth success is reported with the turns of the earlier ones.
     bench.say("create a file more.txt with the text hello");
     bench.pass(Duration::from_secs(60));
     let with = json!({ "name": "write_file", "relationship_type": "EXECUTES_WITH" });
@@ -119,8 +119,8 @@ fn a_skill_that_is_learned_on_rests_on_nothing_that_was_forgotten() {
     assert_eq!(rooms_that_name(&bench, &id), [""; 0]);
 }
 
-/// Rooms that learn from what was lived, and what tells of it: nothing of it may stand in their events either. Those of the
-/// present let go of a turn when it ends.
+/// Rooms that learn from experience, or report it: their events must not contain any of it either. Rooms of the
+/// present drop a turn when it ends.
 const LEARNING: [RegionName; 15] = [
     "salience",
     "significance",
@@ -139,7 +139,7 @@ const LEARNING: [RegionName; 15] = [
     "cause_ledger",
 ];
 
-/// Rooms in which a text stands: in a record, the root or, of those that learn, the events since.
+/// Rooms that contain a text: in a record, in the root, or, for rooms that learn, in the events since.
 fn rooms_that_hold(bench: &Bench, text: &str) -> Vec<RegionName> {
     let store = &bench.agent.frame.store;
     let holds = |bytes: &[u8]| bytes.to_ascii_lowercase().windows(text.len()).any(|part| part == text.as_bytes());
@@ -164,7 +164,7 @@ fn nothing_of_what_a_person_has_forgotten_stands_in_any_room() {
     bench.pass(Duration::from_secs(60));
     let counted = bench.say("calculate 31337 + 1").turn;
     bench.pass(Duration::from_secs(60));
-    // The session ends, and is slept over.
+    // The session ends, and sleep follows.
     bench.pass(Duration::from_secs(3_600));
     for (word, rooms) in [
         ("quokka", &["hippocampus", "spatial_bridge", "salience_bridge", "salience"][..]),
@@ -274,7 +274,7 @@ fn what_comes_of_a_turn_after_it_was_forgotten_is_not_learned() {
             assert!(left.is_empty(), "forgotten after {steps} steps, restarted: {restarted}; {left:?}");
         }
         if taken < steps {
-            break; // the turn had ended before
+            break; // the turn had ended earlier
         }
     }
     println!("forgotten {in_flight} times while the turn went on");

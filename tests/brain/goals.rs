@@ -1,4 +1,4 @@
-//! Goals on the whole agent: pursued one at a time, laid aside for what is urgent, and taken up again where they stood.
+//! Goals in the whole agent: pursued one at a time, suspended for urgent ones, and continued where they stopped.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use tokio::sync::mpsc::Receiver;
 use crate::common::{Bench, core_tools};
 use crate::model::{Act, Model, acts};
 
-/// Of several steps: the one that is out when something comes in between is ended, the others wait.
+/// Several steps: if something interrupts, the running step ends and the others wait.
 const BOTH: &str = "create a file a.txt with the text x, then create a file a2.txt with the text x, then create a file \
     a3.txt with the text x, then create a file b.txt with the text y";
-/// Its end hangs on a person, who doesn't answer.
+/// Its end depends on a person, who doesn't answer.
 const ASKED: &str = "run the command git init && git reset --hard";
 
 fn goals(bench: &mut Bench) -> Vec<Goal> {
@@ -34,7 +34,7 @@ fn state(bench: &mut Bench, title: &str) -> GoalState {
     goals.iter().find(|goal| goal.title == title).unwrap_or_else(|| panic!("no goal {title}: {goals:?}")).state
 }
 
-/// Gives a goal, without letting anything come of it yet.
+/// Gives a goal, without processing it yet.
 fn give(bench: &Bench, title: &str) {
     let door = &bench.agent.outside.door;
     let redirect = PreemptionRequested::Redirect {
@@ -47,14 +47,14 @@ fn give(bench: &Bench, title: &str) {
     door.put("door", door.fresh_id(), Trust::Owner, redirect);
 }
 
-/// Puts it on the list, as `maxim goals add` does.
+/// Adds it to the list, as `maxim goals add` does.
 fn propose(bench: &mut Bench, title: &str) {
     let wish = GoalWish::Propose { title: title.into(), channel: "http".into(), sender: "anna".into() };
     let told = bench.ask("goals", SurveyGoals { wish: Some(wish), by: "anna".into() });
     assert_eq!(told.refused, None);
 }
 
-/// Steps until the file is there.
+/// Steps until the file exists.
 fn until(bench: &mut Bench, file: &str) {
     let path = bench.file(file);
     while !path.exists() {
@@ -150,17 +150,17 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
         let was_there = bench.crash_after(steps);
         bench.pass(Duration::from_secs(60));
         if goals(&mut bench).len() < 2 {
-            continue; // it crashed before the redirection was taken in, and nobody was told that it was
+            continue; // it crashed before the redirection was stored, and it was not acknowledged
         }
         assert!(bench.file("c.txt").exists(), "crash at {steps}");
         let now = goals(&mut bench);
-        // A quarter of an hour went by in the crash, so a person is asked where it had not gone on yet.
+        // The crash took a quarter of an hour, so a goal that had not continued yet needs a person's word.
         if now.iter().any(Goal::is_in_question) {
             bench.say("yes");
             bench.pass(Duration::from_secs(60));
         }
         let (why, now) = (bench.why_all(), goals(&mut bench));
-        // Only a crash in the midst of an effect ends the goal there.
+        // Only a crash during an effect ends the goal there.
         let first = now.iter().find(|goal| goal.title.starts_with("think")).expect("known");
         assert!(!why.contains("the model did not answer in time"), "crash at {steps}: a call was lost");
         let is_cut_short = first.reason.contains("unknown");
@@ -176,7 +176,7 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
         let undone = why.lines().filter(|line| line.contains("\"tool\":\"undo\"")).count();
         let is_unknown = |file: &&str| ended(file, "null") > 0;
         let files = ["step1.txt", "step2.txt", "step3.txt", "c.txt"];
-        // A goal that an unknown effect ended goes no step further.
+        // After an unknown effect the goal takes no further step.
         let end = files[..3].iter().position(&is_unknown).filter(|_| is_cut_short).unwrap_or(3);
         for (number, file) in files.iter().enumerate() {
             let times = ended(file, "true");
@@ -185,7 +185,7 @@ fn a_redirection_survives_a_crash_at_any_step_and_nothing_is_done_twice() {
             assert!(is_right || undone > 0, "crash at {steps}: {file} was done {times} times, {why}");
         }
         if !was_there {
-            // The windows in which that can happen are short.
+            // That can only happen within short windows.
             assert!(cut_short <= steps / 55, "{cut_short} of {}", steps / 11);
             return;
         }
@@ -270,8 +270,8 @@ fn pain_that_a_sense_reports_interrupts_and_is_told() {
     assert!(words.iter().any(|said| said.contains("Shall I go on with it?")), "{words:?}");
 }
 
-/// Whether the work is laid aside, and what is said, when the head turns a tenth of the way while it is done, after so many
-/// turns that went the whole way. `felt_from`: how far off a movement is felt, in standard deviations.
+/// Whether the work is suspended, and what is said, when the head turns only a tenth of the way during the work,
+/// after this many full turns. `felt_from`: the deviation at which a movement is felt, in standard deviations.
 fn turned_otherwise(practised: usize, felt_from: f64) -> (bool, Vec<String>) {
     let mut settings = Settings::default();
     settings.learning.cerebellum.felt_from = felt_from;
@@ -292,7 +292,7 @@ fn turned_otherwise(practised: usize, felt_from: f64) -> (bool, Vec<String>) {
         bench.agent.settle();
     }
     let mut listener = bench.agent.outside.http.listen();
-    // What is felt goes by the room that learns, so that some steps are done before it hurts.
+    // The learning room feels the movement, so some steps are done before it hurts.
     let files: Vec<String> = (0..8).map(|n| format!("create a file a{n}.txt with the text x")).collect();
     give(&bench, &files.join(", then "));
     until(&mut bench, "a0.txt");
@@ -462,7 +462,7 @@ fn a_goal_of_its_own_waits_for_a_persons_and_what_it_may_not_do_it_may_not_do_by
     let mut bench = model.bench(|settings| settings.agent.autonomy = maxim::config::AutonomyLevel::Supervised);
     bench.say(&format!("your next goal is to {ASKED}"));
     let ended = bench.say("what would the gulls say to this mess?");
-    // Whether the proposal itself is asked about or not, nothing is done for it while a person's goal is open.
+    // Whether or not the proposal itself is asked about, nothing is done for it while a person's goal is open.
     bench.pass(Duration::from_secs(60));
     assert!(!bench.file("own.txt").exists(), "{ended:?} {:?}", goals(&mut bench));
 }
@@ -476,7 +476,7 @@ fn with_too_little_energy_and_nothing_to_do_it_goes_to_rest_once_and_tells_nobod
         }
         let mut listener = bench.agent.outside.http.listen();
         let door = std::sync::Arc::clone(&bench.agent.outside.door);
-        // Nearly all that an hour has, and a little more of it some minutes later.
+        // Nearly the whole hourly budget, and a little more some minutes later.
         for tokens in [185_000, 5_000] {
             door.put("door", door.fresh_id(), Trust::Own, crate::bridges::reply_of(tokens));
             bench.pass(Duration::from_secs(300));

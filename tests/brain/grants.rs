@@ -1,5 +1,5 @@
-//! What a person allows for good covers what was said and nothing else; a yes is never asked for what a wall refuses, and
-//! such a refusal teaches nothing.
+//! A person's "always" covers what was said and nothing else. A yes is never requested for what a boundary refuses,
+//! and such a refusal teaches nothing.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn reason(ended: &TurnEnded) -> String {
     ended.actions.first().and_then(|action| action.reason.clone()).unwrap_or_default()
 }
 
-/// The letters by which the question in a reply is called.
+/// The letters in a reply that name the question.
 fn code_in(ended: &TurnEnded) -> String {
     let reply = ended.reply.clone().unwrap_or_default();
     let (_, rest) = reply.split_once("“yes ").unwrap_or_else(|| panic!("no question: {reply}"));
@@ -103,7 +103,7 @@ fn a_pattern_is_given_by_the_door_and_fits_one_simple_command() {
     }
 }
 
-/// Nothing of it is feared, and a call that was free is still free.
+/// Nothing is feared, and a call that was free is still free.
 fn nothing_is_learned(bench: &mut Bench) {
     let feared = bench.ask("fear_agent", SurveyFears { change: None, by: "anna".into() }).fears;
     assert!(feared.is_empty(), "{feared:?}");
@@ -180,7 +180,7 @@ fn one_rule_for_a_path_by_tool_and_by_shell() {
     let by_tool = bench.say("read /etc/hostname");
     let by_shell = bench.say("run the command cat /etc/hostname");
     assert_eq!((status(&by_tool), status(&by_shell)), ("done", "done"), "{by_tool:?} {by_shell:?}");
-    // What tells a process of itself would tell a tool of the daemon.
+    // Process information would reveal the daemon to a tool.
     let of_itself = bench.say("read /proc/self/status");
     assert_eq!(status(&of_itself), "blocked", "{}", reason(&of_itself));
 }
@@ -196,7 +196,7 @@ fn who_may_not_command_can_guess_and_answers_nothing() {
         bench.say_as(&format!("yes {guess}"), "mallory", Trust::Outside);
     }
     bench.say_as(&format!("always {code}"), "mallory", Trust::Outside);
-    // The time in which it was asked is no code.
+    // The time of the question is not a code.
     let time: String = asked.actions[0].id.to_string().chars().take(4).collect();
     bench.say(&format!("yes {time}"));
     assert!(!bench.file("ran").exists());

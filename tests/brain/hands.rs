@@ -1,4 +1,5 @@
-//! The action tools on the whole brain, as a model calls them: each with its parameters, and what it is told of the rest.
+//! The action tools in the whole brain, as a model calls them: each with its parameters, and what it reports about
+//! the rest.
 
 use std::fs;
 use std::process::Command;
@@ -12,11 +13,11 @@ use serde_json::{Value, json};
 use crate::common::Bench;
 use crate::model::{Act, Model, acts};
 
-/// A brain whose model does what it is told to.
+/// A brain whose model does as it is told.
 struct Doer {
     bench: Bench,
     model: Model,
-    /// What it does next; then it answers.
+    /// What it does next; after that it answers.
     next: Arc<Mutex<Option<String>>>,
     turns: usize,
 }
@@ -40,7 +41,7 @@ impl Doer {
         self.bench.say(&format!("what would plumber number {} say to this mess?", self.turns))
     }
 
-    /// What came of a call; one that is asked about gets a yes.
+    /// The result of a call; a question about it gets a yes.
     fn does(&mut self, tool: &str, params: Value) -> Value {
         let ended = self.turn(tool, &params);
         let called = ended.actions.iter().find(|action| action.tool != "respond");

@@ -1,4 +1,4 @@
-//! The introspection tools on the whole brain: each with each of its parameters, and what they say of wrong ones.
+//! The introspection tools in the whole brain: each with each of its parameters, and the errors for wrong ones.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::common::Bench;
 use crate::model::{Model, acts};
 
-/// A brain with a small past, in which one tool went well and badly, and one only badly.
+/// A brain with a small past, in which one tool had good and bad results, and one only bad ones.
 fn lived() -> Bench {
     let mut bench = Bench::new();
     let mut lines = vec![
@@ -331,7 +331,7 @@ fn a_wrong_parameter_is_named_with_what_was_expected_and_what_came() {
         let is_named = ["time_after", "2026-01-31T08:00:00Z", "yesterday"].iter().all(|part| told.contains(part));
         assert!(is_named && told.contains(tool), "{told}");
     }
-    // What a model asks passes the tools' own schemas.
+    // A model's question is checked against the tools' own schemas.
     let model = Model::minded(|prompt| match prompt.contains("What you did in this turn already") {
         true => acts("respond", &json!({"message": "well"})),
         false => acts("temporal_patterns", &json!({"hour": 24, "day": "Monday"})),

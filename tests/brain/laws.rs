@@ -1,4 +1,4 @@
-//! The numbers of the laws come from the configuration, and another number decides otherwise.
+//! The numbers of the laws come from the configuration, and another number changes decisions.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn remember(bench: &mut Bench, lines: &[Value]) {
     bench.pass(Duration::from_secs(1));
 }
 
-/// Sleeps, and says what became of episodes and of knowledge.
+/// Sleeps, and returns what happened to episodes and knowledge.
 fn sleep(bench: &mut Bench) -> Value {
     let door = &bench.agent.outside.door;
     door.put("door", door.fresh_id(), Trust::Owner, RequestSleep { by: "anna".into() });
@@ -39,7 +39,7 @@ fn sleep(bench: &mut Bench) -> Value {
     bench.inquire("system_stats", json!({}))["regions"]["consolidation"]["last"].clone()
 }
 
-/// A room's records that hold these words.
+/// A room's records that contain these words.
 fn records(bench: &Bench, room: &'static str, words: &str) -> usize {
     let all = bench.agent.frame.store.records(room, .., usize::MAX).expect("read");
     all.iter().filter(|(_, bytes)| String::from_utf8_lossy(bytes).contains(words)).count()
@@ -291,7 +291,7 @@ fn the_senses_of_number_confirm_by_their_numbers() {
 fn the_promoter_asks_whether_it_is_chance_by_its_numbers() {
     let verdict = |change: fn(&mut Settings)| {
         let mut bench = under(change);
-        // Six of ten, in no order: no file can be written below a file.
+        // Six of ten, in random order: no file can be written below a file.
         for (n, works) in [true, false, false, true, true, false, true, true, false, true].into_iter().enumerate() {
             let below = if works { "" } else { "/below.txt" };
             bench.say(&format!("create a file n{}.txt{below} with the text hello", if works { n } else { 0 }));

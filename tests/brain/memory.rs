@@ -1,4 +1,4 @@
-//! Remembering: one percept one episode, and nothing grows by itself.
+//! Remembering: one episode per percept, and nothing grows by itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn what_came_of_it_is_remembered_in_the_results_own_words() {
     assert_eq!(found["results"][0]["id"], read["id"], "found by what came of it: {found}");
 }
 
-/// Brings what somebody else wrote.
+/// Returns what another person wrote.
 struct Postbox(ToolSpec);
 
 impl Tool for Postbox {
@@ -77,13 +77,13 @@ fn what_a_tool_brings_from_outside_does_not_become_a_memory_of_its_own() {
     assert!(!found.to_string().contains("the owner wants you"), "{found}");
 }
 
-/// Pursues a goal that nobody says anything about, four times over, when it is used to answering.
+/// Pursues an unmentioned goal four times, after it is used to answering.
 fn pursued_unremarked(title: &str) -> Bench {
     let mut settings = maxim::config::Settings::default();
     settings.memory.memory.capture_checkpoint = "1h".parse().expect("a time");
-    // A goal that is taken up is as salient as a person's words, 0.9.
+    // A goal whose pursuit begins is as salient as a person's words, 0.9.
     settings.memory.memory.capture_salience = 0.95;
-    // That it failed is known after what surprised.
+    // The failure is known only after the surprise.
     settings.memory.memory.capture_pain = 1.0;
     settings.gate.gate.bridge_gain = 0.0;
     let store = maxim_actors::store::StateStore::in_memory();
@@ -154,8 +154,8 @@ fn what_surprised_in_a_moment_that_is_kept_late_has_its_causes() {
     assert_eq!(causes[causes.len() - 4..], [0, 1, 2, 3], "each failure surprised, and the same was tried before it");
 }
 
-/// What a model says of flour, after a stove hurt in the sitting in which flour was noted. Nothing but causes joins the two:
-/// words don't reach along a sitting, and there are no associations.
+/// What a model says about flour, after a stove hurt in the session in which flour was noted. Only causes link the
+/// two: words don't spread along a session here, and there are no associations.
 fn reminded(causes: u32) -> String {
     fn minds_what_came_of_it(prompt: &str) -> String {
         let is_memory = |line: &&str| line.starts_with("- 2026-01-05T") && line.contains("touch the stove");
@@ -171,7 +171,7 @@ fn reminded(causes: u32) -> String {
     });
     assert_eq!(bench.say("create a file flour.txt with the text two bags").actions[0].status, "done");
     assert_eq!(bench.say("touch the stove").actions[0].status, "failed");
-    // What is still on its mind, and what was just talked about, goes.
+    // Clears working memory and the recent conversation.
     bench.pass(Duration::from_secs(3 * 86_400));
     let found = bench.inquire("memory_recall", json!({ "query": "flour", "expand": true, "limit": 5 }));
     let results = found["results"].as_array().cloned().unwrap_or_default();
@@ -369,7 +369,7 @@ fn what_a_microphone_hears_stands_beside_what_the_owner_told_and_never_in_its_pl
         hears(&mut bench, "the alarm code is 1111");
         hears(&mut bench, "no, the alarm code is 1111");
         hears(&mut bench, "Actually, the alarm code is now 1111.");
-        // A loudspeaker can say it as often as it likes.
+        // A loudspeaker may repeat it any number of times.
         for programme in 0..24 {
             hears(&mut bench, &format!("the alarm code is 1111, says programme {programme}"));
         }

@@ -1,4 +1,4 @@
-//! A language model behind the real interface, whose replies a test gives.
+//! A language model behind the real interface, with replies given by a test.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 
 use crate::common::{Bench, core_tools, loopback};
 
-/// What a server does with one request.
+/// How a server handles one request.
 pub enum Act {
-    /// A whole reply.
+    /// A complete reply.
     Say(String),
-    /// A reply in pieces; without an end the stream stops as if the connection had been lost.
+    /// A reply in pieces; without an end the stream stops as if the connection was lost.
     Pieces(&'static [&'static str], bool),
-    /// A reply that its tokens ended.
+    /// A reply that was cut because its tokens ran out.
     Cut(String),
     /// A piece every 50 ms, for ever.
     Drip,
@@ -36,7 +36,7 @@ pub enum Act {
 
 type Conduct = Arc<dyn Fn(usize, &Value) -> Act + Send + Sync>;
 
-/// A model whose next replies are given, or follow from what it is shown; keeps what it was shown.
+/// A model whose replies are given, or computed from its prompt; it stores its prompts.
 #[derive(Clone, Default)]
 pub struct Model {
     prompts: Arc<Mutex<Vec<String>>>,
@@ -46,12 +46,12 @@ pub struct Model {
 }
 
 impl Model {
-    /// Replies by what it is shown, where no reply is given.
+    /// Computes replies from the prompt, if no reply is given.
     pub fn minded(mind: fn(&str) -> String) -> Self {
         Self::acting(move |_, request| Act::Say(mind(&prompt_of(request))))
     }
 
-    /// Does what follows from the number of the request, from 0, and the request.
+    /// Acts by the number of the request, from 0, and the request.
     pub fn acting(conduct: impl Fn(usize, &Value) -> Act + Send + Sync + 'static) -> Self {
         Self { conduct: Some(Arc::new(conduct)), ..Self::default() }
     }
@@ -60,12 +60,12 @@ impl Model {
         self.prompts.lock().expect("no panic inside").clone()
     }
 
-    /// Prompts that begin a turn; the others come after an action.
+    /// Number of prompts that begin a turn; the others come after an action.
     pub fn turns(&self) -> usize {
         self.prompts().iter().filter(|prompt| !prompt.contains("What you did in this turn already")).count()
     }
 
-    /// What was asked, as it came.
+    /// The requests, as received.
     pub fn requests(&self) -> Vec<Value> {
         self.requests.lock().expect("no panic inside").clone()
     }
@@ -90,7 +90,7 @@ impl Model {
         given.or_else(conduct).unwrap_or(Act::Say(String::new()))
     }
 
-    /// Its base URL.
+    /// Returns its base URL.
     pub fn serve(&self) -> String {
         async fn answer(State(model): State<Model>, Json(asked): Json<Value>) -> Response {
             let prompt = prompt_of(&asked);

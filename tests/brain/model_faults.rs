@@ -1,5 +1,5 @@
-//! A model server that fails in each way that servers have: the person gets an answer, and the model is asked again when it is
-//! well (P16, P17, P18).
+//! A model server that fails in every way servers can: the person gets an answer, and the model is asked again when
+//! it works (P16, P17, P18).
 
 use std::time::Duration;
 
@@ -16,20 +16,20 @@ fn gulls() -> Act {
     Act::Say(acts("respond", &json!({"message": "Gulls are fine."})))
 }
 
-/// What a question is answered with, and how often the model was asked.
+/// The answer to a question, and the number of model requests.
 fn asked(model: &Model, change: impl FnOnce(&mut Settings)) -> (String, usize, Bench) {
     let mut bench = model.bench(change);
     let reply = bench.say(QUESTION).reply.unwrap_or_default();
     (reply, model.requests().len(), bench)
 }
 
-/// The question is answered by the model after this many requests.
+/// The model answers the question after this many requests.
 fn answered(model: &Model, requests: usize) {
     let (reply, count, _) = asked(model, |_| {});
     assert_eq!((reply.as_str(), count), ("Gulls are fine.", requests));
 }
 
-/// The question is answered by habit after this many requests, and why it was stands in the why-record.
+/// Habit answers the question after this many requests, and the why-record gives the reason.
 fn handed_back(model: &Model, requests: usize, why: &str) -> Bench {
     let (reply, count, bench) =
         asked(model, |settings| settings.effectors.llm.timeout = Span::new(Duration::from_secs(2)));
@@ -133,7 +133,7 @@ fn a_crash_at_any_step_of_a_turn_leaves_the_person_with_the_models_answer() {
         bench.pass(Duration::from_secs(60));
         let (why, asked) = (bench.why_all(), model.requests().len());
         if is_acknowledged || asked > 0 {
-            // Where nobody knows whether the words were heard, the end of the turn holds them.
+            // If it is unknown whether the words were heard, the end of the turn contains them.
             assert!(why.contains("\"reply\":\"Gulls are fine.\""), "crash at {steps}: {why}");
         }
         assert!(asked <= 1, "crash at {steps}: {asked} calls");
@@ -143,7 +143,7 @@ fn a_crash_at_any_step_of_a_turn_leaves_the_person_with_the_models_answer() {
     }
 }
 
-/// As llama.cpp says it, counting three characters as a token.
+/// In llama.cpp's words, counting three characters as a token.
 fn too_long(request: &Value, window: usize) -> Option<Act> {
     let text = |at: usize| request["messages"][at]["content"].as_str().unwrap_or_default().len();
     let tokens = (text(0) + text(1)) / 3;

@@ -1,4 +1,4 @@
-//! Turns of several actions: what came of each goes back to the model, which answers when it is done.
+//! Turns with several actions: each result goes back to the model, which answers when it is done.
 
 use maxim_bus::signals::thought::TurnEnded;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn say(message: &str) -> String {
     acts("respond", &json!({"message": message}))
 }
 
-/// Does the n-th of these at the n-th request, and the last from then on.
+/// Gives the n-th reply at the n-th request, and repeats the last.
 fn scripted(replies: Vec<String>) -> Model {
     Model::acting(move |number, _| Act::Say(replies[number.min(replies.len() - 1)].clone()))
 }
@@ -28,7 +28,7 @@ fn write(text: &str) -> String {
 fn a_model_acts_by_what_came_of_its_actions_and_then_answers() {
     let model = Model::acting(|_, request| {
         let prompt = request["messages"][1]["content"].as_str().unwrap_or_default();
-        // It knows only what it was shown.
+        // It knows only its prompt.
         Act::Say(match () {
             () if prompt.contains("write_file {") => say("I added eggs to the list."),
             () if prompt.contains("milk and bread") => write("milk, bread and eggs"),
@@ -124,7 +124,7 @@ fn what_a_model_only_got_wrong_is_not_told_and_habit_answers() {
 
 #[test]
 fn a_crash_between_any_two_steps_does_each_action_once() {
-    // Reading, then creating what must not be there yet: twice would fail.
+    // Reads, then creates a file that must not exist yet: doing it twice would fail.
     let model = Model::acting(|_, request| {
         let prompt = request["messages"][1]["content"].as_str().unwrap_or_default();
         Act::Say(match () {
@@ -142,7 +142,7 @@ fn a_crash_between_any_two_steps_does_each_action_once() {
         std::fs::write(bench.file("list.txt"), "milk").expect("written");
         drop(bench.submit(WISH));
         if !bench.crash_after(steps) {
-            break; // the whole turn went by without the crash
+            break; // the whole turn ended before the crash
         }
         let text = std::fs::read_to_string(bench.file("list.txt")).expect("it is there");
         assert!(["milk", "milk and milk"].contains(&text.as_str()), "after step {steps}: {text}");

@@ -1,5 +1,6 @@
-//! A talk with a model that goes on the next day, in another process: what was told yesterday is recalled, what an act leads
-//! to is foreseen before it, several tools are used, each for a reason; and all of it comes out of its tape again.
+//! A conversation with a model that continues the next day, in another process. Yesterday's words are recalled, an
+//! act's result is predicted before it, and several tools are used, each for a reason. A replay with the tape gives
+//! the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::replay::{Session, limits, replayed};
 const WISH: &str = "what would it take to get the boat ready this evening?";
 const NOTE: &str = "The key hangs in the shed.";
 
-/// A mind that knows nothing but what it is shown: it does the next thing by what it sees that it did.
+/// A mind that knows only its prompt: it continues with what it sees that it did.
 fn mind(prompt: &str) -> String {
     if prompt.contains("read_file {") {
         return acts("respond", &json!({"message": "Take the key out of the shed; boat.txt says so."}));
@@ -38,7 +39,7 @@ fn mind(prompt: &str) -> String {
     }
 }
 
-/// Two days with a process each; the last recording, and all that was said, done and learned of it.
+/// Two days with one process each; returns the last recording, and all that was said, done and learned.
 fn lived(dir: &Path, recordings: &str, settings: Settings) -> (PathBuf, String) {
     let workdir = dir.join("work");
     fs::remove_dir_all(&workdir).ok();

@@ -1,4 +1,4 @@
-//! Numbers reach what is said: exact answers, patterns of how things go, and what is cut off without the rooms.
+//! Numbers affect answers: exact results, patterns over time, and what is missing without the rooms.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::common::Bench;
 
-/// A life in which files are written well for a while, with a room cut off or none.
+/// A life in which writing files succeeds for some time, with one room cut off or none.
 fn life(cut: Option<&str>) -> Bench {
     let mut bench = Bench::new();
     if let Some(room) = cut {
@@ -64,7 +64,7 @@ fn what_rises_together_becomes_a_trend_that_is_known() {
         let name = "person:http/anna:reply";
         bench.inquire("concept_query", json!({ "name": name, "relationship_type": kind }))["results"].to_string()
     };
-    // Two people who let it wait a little longer each hour.
+    // Two people who make it wait longer each hour.
     for hour in 1..=24 {
         bench.say_as("hello", "anna", Trust::Owner);
         bench.say_as("hello", "ben", Trust::Owner);
@@ -123,7 +123,7 @@ fn a_movement_that_goes_otherwise_than_practised_hurts() {
     bench.agent.outside.door.sense(turned(1.0));
     bench.agent.settle();
     assert_eq!(cerebellum(&mut bench)["forward_models"]["errors"], 1);
-    // The pain is felt: the statistician counts it.
+    // The pain is felt, so the statistician counts it.
     let store = &bench.agent.frame.store;
     let pains = store.recover("statistician").expect("its state is readable");
     let events: Vec<String> = pains.events.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();

@@ -1,4 +1,4 @@
-//! Many brains in one process, of which the idle ones leave memory.
+//! Many brains in one process, of which the idle ones are unloaded.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn settings(folder: &Path) -> Arc<AgentSettings> {
     Arc::new(settings.expect("settings"))
 }
 
-/// So many, of whom each has its own chance.
+/// This many brains, each with its own randomness.
 fn population(store: &StateStore, folder: &Path, count: usize, threads: usize, idle: Duration) -> Population {
     let mut all = Population::new(store, MONDAY.parse().expect("a time"), threads, idle).expect("a population");
     let settings = settings(folder);
@@ -74,12 +74,12 @@ fn reply(all: &mut Population, id: &AgentId, text: &str) -> String {
     say(all, id, text).reply.unwrap_or_default()
 }
 
-/// A room at the end: its name, the hash of its state, and its state as text.
+/// The final state of a room: its name, the hash of its state, and its state as text.
 type Room = (&'static str, u64, String);
 
-/// What each says, and how its rooms stand at the end of the week.
+/// What each says, and the states of its rooms at the end of the week.
 fn lives(store: &StateStore, folder: &Path, threads: usize, idle: Duration) -> (Vec<String>, Vec<Vec<Room>>) {
-    // What they do with files is part of what they remember: the same folder, as empty as the first time.
+    // Their file actions are part of their memories, so the folder must be the same and as empty as the first time.
     let _ = std::fs::remove_dir_all(folder);
     std::fs::create_dir_all(folder).expect("a folder");
     let mut all = population(store, folder, 5, threads, idle);
@@ -241,7 +241,7 @@ fn they_come_back_from_the_disk_in_another_process() {
         let told = |all: &mut Population| reply(all, &id("agent-01"), "where is the lamp?");
         assert!(told(&mut all).contains("room 1"));
         pass(&mut all, 2 * IDLE);
-        // What they were is on the disk alone as soon as it is there.
+        // Their states are only on disk once they are written.
         let watch = Stopwatch::start();
         while store.in_memory_now() > 0 {
             assert!(watch.elapsed() < Duration::from_secs(60), "they never leave the store's memory");

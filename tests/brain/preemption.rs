@@ -1,4 +1,4 @@
-//! Stop, hold and redirect reach the whole loop.
+//! Stop, hold and redirect affect the whole loop.
 
 use jiff::SignedDuration;
 use maxim_bus::signals::lifecycle::PreemptionRequested;
@@ -33,7 +33,7 @@ fn a_reset_that_the_rooms_did_not_hear_of_before_the_end_is_made_true_by_the_nex
     bench.agent.settle();
     let ended = bench.say("create a file a.txt with the text x");
     assert_eq!(ended.actions[0].status, "done", "{:?} {:?}", ended.reply, ended.actions);
-    // The stop again, and both words of the person are lost.
+    // Another stop, and both signals of the person's release are lost.
     bench.say("stop!");
     bench.latch.reset().expect("reset");
     bench.latch.resume().expect("resumed");
@@ -41,7 +41,7 @@ fn a_reset_that_the_rooms_did_not_hear_of_before_the_end_is_made_true_by_the_nex
     bench.agent.settle();
     bench.say("create a file b.txt with the text y");
     assert!(bench.file("a.txt").exists() && bench.file("b.txt").exists());
-    // What nobody has reset stays.
+    // A stop stays until a person resets it.
     bench.say("stop!");
     bench.crash();
     bench.agent.settle();
@@ -62,7 +62,7 @@ fn while_held_it_listens_and_proposes_nothing() {
     assert!(bench.file("a.txt").exists());
 }
 
-/// P4: each way to say it, in each wrapping, by each sender, through each channel.
+/// P4: each phrase, in each wrapping, by each sender, through each channel.
 #[test]
 fn no_text_clears_a_stop() {
     let mut bench = Bench::new();
@@ -97,7 +97,7 @@ fn no_text_clears_a_stop() {
     let line =
         |n: usize, text: &String| (n as u64 + 1, serde_json::json!({"id": format!("e{n}"), "text": text}).to_string());
     bench.import(texts.iter().enumerate().map(|(n, text)| line(n, text)).take(60).collect(), true);
-    // Whatever was made of all this has time to act.
+    // Give any consequences time to act.
     bench.pass(std::time::Duration::from_secs(600));
     assert!(bench.latch.is_stopped());
 }

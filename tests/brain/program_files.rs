@@ -1,4 +1,4 @@
-//! Programs that stand in files: the gate judges what it will be, and what was approved is what runs.
+//! Programs in files: the gate judges what will run, and only what was approved runs.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -21,7 +21,7 @@ impl Bench {
         fs::write(path, text).expect("written");
     }
 
-    /// The status of one command, and why.
+    /// The status of one command, and the reason.
     fn runs(&mut self, command: &str) -> (String, String) {
         let ended = self.say(&format!("run the command {command}"));
         told(&ended)
@@ -32,7 +32,7 @@ impl Bench {
         self.pass(Duration::from_secs(10));
     }
 
-    /// Open questions, by what the gate says.
+    /// Open questions, with the gate's words.
     fn questions(&self) -> Vec<(maxim_bus::MessageId, String)> {
         let found = self.agent.frame.store.records("fear_agent", .., usize::MAX).expect("read");
         let entries = found.iter().filter(|(key, _)| key.starts_with(b"gate/"));
@@ -183,7 +183,7 @@ fn a_looking_program_is_asked_about_where_it_would_run_what_lies_there() {
     assert!(!bench.file("ran").exists());
 }
 
-/// A path and what the file holds.
+/// A path and the file's content.
 type Held = (&'static str, &'static str);
 
 /// A kind of program, its files, the change, and what is named.
@@ -287,7 +287,7 @@ fn what_is_allowed_for_good_is_asked_about_again_when_it_changed() {
     let (status, reason) = bench.runs("python3 count.py");
     assert_eq!(status, "asked", "{reason}");
     assert!(reason.contains("count.py changed"), "{reason}");
-    // What does more than it did gives a reason that the grant doesn't answer.
+    // A change that does more gives a reason that the grant doesn't cover.
     bench.put("count.py", "open('out', 'w').write('x')\n");
     let (status, reason) = bench.runs("python3 count.py");
     assert_eq!(status, "asked", "{reason}");
@@ -308,7 +308,7 @@ fn beyond_the_bounds_nothing_is_allowed_for_good() {
     assert_eq!(bench.runs("python3 count.py").0, "asked");
 }
 
-/// The exchange comes after the gate's last look: the executor is cut off, and its half is done by hand.
+/// The file is swapped after the gate's last check: the executor is cut off, and its part is done by hand.
 #[test]
 fn the_executor_looks_once_more_before_it_starts() {
     use maxim_actors::action::executor::Executor;

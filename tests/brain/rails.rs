@@ -1,4 +1,5 @@
-//! What a model's own wishes meet on their way: invented names, the scene's tools, repetition, its own sureness, and budgets.
+//! The checks on a model's own wishes: invented names, the scene's tools, repetition, its own confidence, and
+//! budgets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -111,7 +112,7 @@ fn one_call_that_would_pass_the_budget_of_an_hour_a_day_or_a_session_is_not_made
         |settings, budget| settings.effectors.llm.tokens_per_day = budget,
         |settings, budget| settings.effectors.llm.tokens_per_session = budget,
     ];
-    // After one call more than a third is left, so it isn't tired: it is the second call that would cost too much.
+    // After one more call more than a third is left, so it isn't tired: the second call would cost too much.
     for (number, change) in budgets.into_iter().enumerate() {
         assert_eq!(lived(&change, one * 17 / 10).0, 1, "budget {number}");
     }

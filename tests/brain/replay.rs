@@ -1,4 +1,4 @@
-//! Recordings: what was recorded replays to the same decisions and states, and what differs is named.
+//! Recordings: a replay makes the same decisions and states, and differences are named.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Session {
     settings: Settings,
 }
 
-/// An agent in virtual time has said everything before the first file would be begun.
+/// An agent in virtual time has said everything before the first file would start.
 pub fn limits() -> Limits {
     Limits { lead: Duration::ZERO, ..Limits::from(&Settings::default().recorder) }
 }
@@ -52,7 +52,7 @@ impl Session {
         Self::boot(store, clock, latch, workdir, recordings, limits, 1, settings)
     }
 
-    #[allow(clippy::too_many_arguments)] // what outlives a process
+    #[allow(clippy::too_many_arguments)] // these outlive a process
     pub fn boot(
         store: StateStore,
         clock: VirtualClock,
@@ -98,7 +98,7 @@ impl Session {
         Self { agent, recorder, clock, store, latch, workdir, recordings, limits, boot, settings }
     }
 
-    /// Ends this process's life as a crash does, and begins the next on the same store.
+    /// Ends this process as a crash does, and starts the next on the same store.
     pub fn crash(self) -> Self {
         self.recorder.close();
         let Self { store, clock, latch, workdir, recordings, limits, boot, settings, .. } = self;
@@ -109,7 +109,7 @@ impl Session {
         self.turn(text);
     }
 
-    /// Says something, and gives the turn that it was.
+    /// Says something, and returns its turn.
     pub fn turn(&mut self, text: &str) -> MessageId {
         self.turn_as(text, "anna", Trust::Owner)
     }
@@ -153,7 +153,7 @@ impl Session {
         self.agent.settle();
     }
 
-    /// Takes in a line for each number.
+    /// Imports one line for each number.
     fn import(&mut self, numbers: std::ops::Range<u64>) {
         let line = |n: u64| json!({"id": format!("box-{n}"), "text": format!("box {n} stands beside door {}", n % 97), "timestamp": "2025-12-01T09:00:00Z"});
         let lines: Vec<(u64, String)> = numbers.map(|n| (n + 1, line(n).to_string())).collect();
@@ -308,7 +308,7 @@ fn a_used_store_on_disk_is_carried_in_the_file_that_begins_on_it() {
     }
 }
 
-/// What is told of older segments is read, and a replay begins without them.
+/// What is known of older segments is read, and a replay begins without them.
 #[test]
 fn a_life_that_seals_beside_the_segments_of_a_life_before_replays() {
     let dir = TempDir::new().expect("a folder");
@@ -331,7 +331,7 @@ fn a_life_that_seals_beside_the_segments_of_a_life_before_replays() {
 #[test]
 fn the_same_session_twice_decides_the_same() {
     let dir = TempDir::new().expect("a folder");
-    // Folders are named in answers, so both sessions have the same.
+    // Folder names occur in answers, so both sessions use the same folder.
     let workdir = dir.path().join("work");
     let decisions = || {
         fs::create_dir(&workdir).expect("a folder");
@@ -347,7 +347,7 @@ fn the_same_session_twice_decides_the_same() {
         inputs.iter().map(|input| (input.region.clone(), input.signal.clone(), input.taken_at)).collect()
     };
     assert_eq!(order(&first), order(&second));
-    // A tool's result tells how long it took on this machine; what was decided before the first one is equal to the bit.
+    // A tool's result contains its duration on this machine; decisions before the first result are exactly equal.
     let before = |inputs: Vec<InputLine>| -> Vec<InputLine> {
         inputs.into_iter().take_while(|input| input.signal.as_deref() != Some("ToolResult")).collect()
     };
@@ -441,9 +441,10 @@ fn rotation_keeps_the_bound_and_every_file_replays_by_itself() {
     for file in &files {
         let report = Recording::replay_file(file).expect("it replays");
         assert_eq!(report.first_divergence, None, "{}", file.display());
-        // The writer is behind an agent in virtual time: a file may begin with states that hold all that it gets.
+        // The writer lags behind an agent in virtual time: a file may begin with states that already contain all of
+        // its inputs.
         fed += report.inputs;
-        // A clearance on its way at the very moment of the rotation can't be carried over, and that is said.
+        // A clearance in transit at the moment of the rotation can't be carried over, and this is reported.
         assert!(report.set_aside.iter().all(|aside| aside.why.contains("clearance")), "{:?}", report.set_aside);
         whole += usize::from(report.is_equal());
     }
@@ -465,7 +466,7 @@ fn a_recorder_that_is_behind_says_so_and_goes_on_with_fresh_states() {
     for file in &files {
         let report = Recording::replay_file(file).expect("it replays");
         assert_eq!((&report.first_divergence, report.inputs), (&None, report.matched), "{}", file.display());
-        // A file may begin in the midst of a turn, between a clearance and who hears it.
+        // A file may begin during a turn, between a clearance and its hearer.
         let is_cut_off = report.set_aside.iter().all(|aside| aside.why.contains("clearance"));
         assert!(is_cut_off, "{}: {:#?}", file.display(), report.set_aside);
     }
@@ -502,12 +503,12 @@ fn what_an_answer_rested_on_is_in_the_file_and_nothing_else_of_what_is_remembere
     let texts = |records: &mut dyn Iterator<Item = &(Vec<u8>, Vec<u8>)>| {
         records.map(|(_, value)| String::from_utf8_lossy(value).into_owned()).collect::<String>()
     };
-    // The ledger remembers every turn, but is woken by none of it.
+    // The ledger remembers every turn, but reads none of them to wake.
     let ledger = recording.starts.iter().find(|start| start.region == "cause_ledger").expect("its state");
     assert_eq!(ledger.records, 0);
     let rested_on = texts(&mut recording.rested_on.values().flatten());
     assert!(!rested_on.contains("jar number 3 "), "{rested_on}");
-    // Without what it rested on, the answer would be another one, and the replay would say so.
+    // Without the records it used, the answer would differ, and the replay would report that.
     for records in recording.records.values_mut().chain(recording.rested_on.values_mut()) {
         for (_, value) in records.iter_mut() {
             let text = String::from_utf8_lossy(value).replace("blue drawer", "red drawer!");
@@ -533,7 +534,7 @@ fn a_message_that_is_missing_sets_its_region_aside() {
     assert!(!report.set_aside.is_empty());
 }
 
-/// A talk with a model in which it thinks on, acts and fails; its recording, and all that was said and done.
+/// A conversation with a model that thinks on, acts and fails; returns its recording, and all that was said and done.
 fn with_model(dir: &Path, recordings: &str, settings: Settings) -> (PathBuf, String) {
     let workdir = dir.join("work");
     fs::remove_dir_all(&workdir).ok();

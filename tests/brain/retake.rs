@@ -1,4 +1,4 @@
-//! A store that was restored from a backup takes in again what the recordings hold since then, or says what it can't.
+//! A store restored from a backup takes in again what the recordings contain since then, or says what it can't.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,16 +15,16 @@ use tempfile::TempDir;
 
 use crate::replay::{Session, limits};
 
-/// What there is of a region: the hash over all that it decided, its root with the events on it, and its records.
+/// The data of a region: the hash over its decisions, its root with later events, and its records.
 type Kept = (u64, Vec<(Vec<u8>, Vec<u8>)>);
 
-/// A life with a backup in its midst, ended by a crash, and further lives after it.
+/// A life with a backup in the middle, ended by a crash, and further lives after it.
 struct Lived {
     dir: TempDir,
     regions: Vec<RegionName>,
-    /// As it was at the end of each life.
+    /// The state at the end of each life.
     ends: Vec<BTreeMap<RegionName, Kept>>,
-    /// When the last word of each life was answered.
+    /// When the last message of each life was answered.
     times: Vec<jiff::Timestamp>,
     backed_up: jiff::Timestamp,
 }
@@ -89,7 +89,7 @@ fn maxim() -> AgentId {
 fn kept(store: &AgentStore, regions: &[RegionName]) -> BTreeMap<RegionName, Kept> {
     let of = |region: &RegionName| {
         let hash = store.recover(region).expect("readable").state_hash;
-        // Who has let everything pass is as on the first day.
+        // A room that ignored everything is as on the first day.
         let hash = if hash == 0 { StableHash::default().get() } else { hash };
         (hash, store.records(region, .., usize::MAX).expect("readable"))
     };

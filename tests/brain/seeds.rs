@@ -1,4 +1,5 @@
-//! One agent is a value: two in one process and one store don't see each other, and chance comes from the seed alone.
+//! One agent is a value: two in one process and one store don't affect each other, and randomness depends only on the
+//! seed.
 
 use maxim::config::Settings;
 use maxim_actors::store::StateStore;
@@ -25,7 +26,7 @@ fn two_agents_in_one_store_do_not_see_each_other() {
     assert!(!reply.contains("tulip"), "{reply}");
 }
 
-/// What was said and done in a session, and the states that it led to.
+/// What was said and done in a session, and the resulting states.
 type Lived = (Vec<String>, Vec<(&'static str, u64)>);
 
 fn session() -> Lived {
@@ -49,13 +50,13 @@ fn session() -> Lived {
             format!("{} {:?} {actions:?}", ended.turn, ended.reply)
         })
         .collect();
-    // Why-records hold the tools' own words, and the ways back where they lead: both with the path of each bench's folder.
+    // Why-records contain the tools' own words, and undo data contains paths: both include each bench's folder.
     let states = bench.agent.state_hashes().into_iter();
     let states = states.filter(|(name, _)| !["cause_ledger", "execution_tracker"].contains(name));
     (transcript, states.collect())
 }
 
-/// Agents that live at once, on as many threads, decide as one alone: none is in another's way.
+/// Agents that run at the same time, on as many threads, decide like one alone.
 #[test]
 fn the_same_seed_gives_the_same_transcript_and_the_same_states_on_any_number_of_threads() {
     let first = session();

@@ -123,7 +123,7 @@ fn a_model_is_told_of_the_simulation_and_its_invented_names_lead_to_its_tools() 
 
 #[test]
 fn a_chain_of_thoughts_is_bounded_and_the_person_is_answered() {
-    // It thinks whatever it is told.
+    // It thinks, whatever it is told.
     let model = Model::acting(|number, _| Act::Say(acts("think", &json!({"thought": format!("I wonder, {number}")}))));
     let mut bench = model.bench(simulated);
     bench.say("remember that the lamp in the hall flickers at night");

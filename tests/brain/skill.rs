@@ -1,4 +1,4 @@
-//! Practice makes a program: what was done three times is offered as one step, and not without the cerebellum.
+//! Practice makes a program: a sequence done three times is offered as one step, but not without the cerebellum.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn practised(cut: bool) -> Bench {
     bench
 }
 
-/// Three times something of which a person is asked, who answers when the turn is over.
+/// Three times an action that needs a person, who answers after the turn is over.
 fn answered_late(allowed: bool) -> String {
     let mut bench = Bench::new();
     bench.say("run the command git init");

@@ -1,4 +1,4 @@
-//! Sleep and associations reach what the brain says.
+//! Sleep and associations affect the brain's answers.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::common::{Bench, core_tools};
 
 impl Bench {
-    /// Takes in episodes, and lets them be linked.
+    /// Imports episodes, and lets them be linked.
     fn remember(&mut self, lines: &[Value]) {
         self.import((1..).zip(lines.iter().map(ToString::to_string)).collect(), true);
         self.pass(Duration::from_secs(1));
@@ -40,7 +40,7 @@ fn moment(id: &str, days_ago: i64, more: Value) -> Value {
     line
 }
 
-/// Failures that nothing speaks for, each of another tool.
+/// Failures without any reason to keep them, each of another tool.
 fn clutter() -> Vec<Value> {
     (0..400)
         .map(|i| moment(&format!("clutter-{i}"), 20 + i % 5, json!({"tool": format!("probe_{i}"), "success": false})))
@@ -78,7 +78,7 @@ fn sleep_lets_clutter_go_and_keeps_what_it_was_told() {
     assert!(reply.contains("blue drawer"), "what a person said is still answered from: {reply}");
 }
 
-/// Remarks that hold the words of a question and have nothing to do with it or with each other.
+/// Remarks that contain a question's words but are unrelated to it and to each other.
 fn remarks() -> Vec<Value> {
     let about = [
         "granite quarry",
@@ -174,7 +174,7 @@ fn sessions_end_when_idle_on_request_and_after_a_crash_and_sleep_follows_each() 
 
 #[test]
 fn when_the_disk_budget_is_reached_what_was_made_small_goes_and_the_report_counts_it() {
-    // Words of a person are never let go for want of use.
+    // A person's words are never removed for lack of use.
     let told = |i: i64| moment(&format!("told-{i}"), 20 + i % 9, json!({"text": words(i), "people": ["Anna"]}));
     let slept = |budget: u64| {
         let mut settings = Settings::default();
@@ -194,7 +194,7 @@ fn when_the_disk_budget_is_reached_what_was_made_small_goes_and_the_report_count
     assert!(evicted > 50 && bytes <= budget, "{evicted} let go, {bytes} of {budget} bytes");
 }
 
-/// A remark that is like no other, of sixty words.
+/// A unique remark of sixty words.
 fn words(number: i64) -> String {
     (0..60).map(|word| format!("w{}", (number * 7_919 + word * 104_729) % 99_991)).collect::<Vec<_>>().join(" ")
 }
@@ -215,8 +215,7 @@ fn it_sleeps_in_every_mode() {
     }
 }
 
-/// A life of five hundred moments weeks ago: what a person told, what went well and what went wrong, one tool again and
-/// again.
+/// A life of five hundred moments weeks ago: a person's words, successes and failures, one tool repeatedly.
 fn mixed_life() -> Vec<Value> {
     let line = |i: i64| {
         let more = match i % 4 {
@@ -230,7 +229,7 @@ fn mixed_life() -> Vec<Value> {
     (0..500).rev().map(line).collect()
 }
 
-/// What of a memory doesn't hang on when it slept.
+/// The part of a memory that doesn't depend on when it slept.
 #[derive(Debug, PartialEq)]
 struct Slept {
     episodes: Value,
@@ -239,7 +238,7 @@ struct Slept {
     concepts: Vec<String>,
 }
 
-/// An agent with such a life and a concept that nobody asked for in a month, about to sleep.
+/// An agent with such a life and a concept unused for a month, about to sleep.
 fn tired() -> Bench {
     let mut settings = Settings::default();
     settings.memory.memory.sleep_hour = 24;
@@ -263,7 +262,7 @@ fn tired() -> Bench {
 }
 
 impl Bench {
-    /// One step, or on to when somebody wants to take one; false when nobody does before this time.
+    /// One step, or on to the time when a room wants to take one; false when none does before this time.
     fn step_on(&mut self, until: jiff::Timestamp) -> bool {
         if self.agent.step() {
             return true;
@@ -272,13 +271,13 @@ impl Bench {
         due.inspect(|due| self.clock.advance_to(*due)).is_some()
     }
 
-    /// A room's records that hold these words.
+    /// A room's records that contain these words.
     fn holding(&self, room: &'static str, words: &str) -> usize {
         let all = self.agent.frame.store.records(room, .., usize::MAX).expect("read");
         all.iter().filter(|(_, bytes)| String::from_utf8_lossy(bytes).contains(words)).count()
     }
 
-    /// Read after a start, so that every index is made from what is durable.
+    /// Read after a start, so that every index is built from durable data.
     fn slept(&mut self) -> Slept {
         self.crash();
         let known = self.inquire("concept_query", json!({ "limit": 50 }))["results"].clone();
@@ -321,19 +320,19 @@ fn a_crash_at_any_step_of_the_agent_asleep_ends_in_the_same_memory() {
     assert!(count("pruned") > 20 && count("compressed") > 50, "episodes go and are made small: {last}");
     assert!(last["promoted"].as_u64() > Some(0), "something becomes a concept: {last}");
     assert!(last["knowledge"]["compressed"].as_u64() > Some(0) && whole.small > 0, "an old concept: {last}");
-    // The first steps one by one, of the others every so often.
+    // The first steps one by one, later ones at intervals.
     for step in (1..6).chain((6..steps).step_by((steps / 16).max(1))) {
         let mut bench = tired();
         let until = bench.clock.now() + minute;
         assert!((0..step).all(|_| bench.step_on(until)), "{step} of {steps} steps");
         bench.crash();
         bench.pass(Duration::from_secs(120));
-        // The request is no promise before it is heard: a crash may take it away.
+        // The request is no promise before it is heard: a crash may lose it.
         if sleeps(&mut bench) == 0 {
             assert!(step <= 2, "crash after step {step}: {}", bench.stats_of("consolidation"));
             continue;
         }
-        // A promotion whose questions a crash took away is made up for in the same sleep.
+        // A promotion whose questions a crash lost is repeated in the same sleep.
         let last = bench.stats_of("consolidation")["last"].clone();
         assert_eq!(last["missing"], json!([]), "crash after step {step}: {last}");
         assert_eq!(bench.slept(), whole, "crash after step {step}");
@@ -378,7 +377,7 @@ fn associations_bring_back_what_words_alone_do_not() {
             "goal": "tidy the attic"}),
         ),
     ];
-    // The twin's moments have nothing in common, so that it has no edges.
+    // The twin's moments have nothing in common, so it has no edges.
     let apart: Vec<Value> = lines
         .iter()
         .cloned()

@@ -1,15 +1,15 @@
-//! A model server that has some forms of structured output and lacks others.
+//! A model server that supports some forms of structured output and not others.
 
 use serde_json::{Value, json};
 
 use crate::model::{Act, Model, acts};
 
-/// The form in which a reply was asked for; `-` where none was named.
+/// The form in which a reply was requested; `-` when none was named.
 fn form(request: &Value) -> &str {
     request["response_format"]["type"].as_str().unwrap_or("-")
 }
 
-/// What two questions were asked for in, of a server that refuses these forms, and the second answer.
+/// The forms of two requests to a server that refuses these forms, and the second answer.
 fn two_questions(refused: &'static [&'static str]) -> (Vec<String>, String) {
     let model = Model::acting(move |_, request| match refused.contains(&form(request)) {
         true => Act::Answer(400, None, json!({"error": {"message": "this form isn't supported"}}).to_string()),

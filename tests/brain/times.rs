@@ -1,4 +1,4 @@
-//! When: what comes at its time is expected, doors ask for any bins, and what was imported teaches rhythms too.
+//! Time: regular events are expected, doors accept any bins, and imported episodes teach rhythms too.
 
 use std::time::Duration;
 
@@ -79,8 +79,7 @@ fn a_time_that_jumped_is_before_the_model_which_acts_by_it() {
     assert!(wondered("Pacific/Auckland"), "half a day away");
 }
 
-/// Whether a model that hears of it looks at the clock after a fortnight in which nothing happened, and three busy mornings
-/// before it.
+/// Whether a model looks at the clock after three busy mornings and then a fortnight without events.
 fn wondered_after_silence(configure: fn(&mut Settings)) -> bool {
     let model = Model::minded(minds_the_clock);
     let mut bench = model.bench(configure);
@@ -197,7 +196,7 @@ fn at_the_ends_of_the_calendar_and_before_1970_it_lives_as_ever() {
         bench.crash();
         let reply = bench.say("where is the key?").reply.unwrap_or_default();
         assert!(reply.contains("in the drawer"), "{begins}: {reply}");
-        // Beyond the end, where that is near.
+        // Beyond the end, if that is near.
         bench.pass(2 * DAY);
         bench.say("stop!");
         assert!(bench.latch.is_stopped(), "{begins}");

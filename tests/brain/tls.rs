@@ -1,4 +1,4 @@
-//! A model server that is reached by `https`.
+//! A model server reached by `https`.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -20,7 +20,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/brain/tls").join(name)
 }
 
-/// Answers every call with the same action; its base URL.
+/// Answers every call with the same action; returns its base URL.
 fn model() -> String {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let chain = CertificateDer::pem_file_iter(file("server.pem")).expect("it is there");
@@ -32,7 +32,7 @@ fn model() -> String {
     let url = format!("https://{}/v1", listener.local_addr().expect("its address"));
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A client that doesn't believe the certificate hangs up.
+            // A client that doesn't trust the certificate hangs up.
             let _ = answer(stream, Arc::clone(&config));
         }
     });

@@ -1,4 +1,4 @@
-//! What the model is shown of the tools follows from what served before.
+//! The tools shown to the model depend on which served before.
 
 use maxim::config::Settings;
 use maxim_actors::action::tools::{ToolRegistry, ToolSpec};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::{Bench, core_tools};
 use crate::model::Model;
 
-/// The core tools among many that nothing of the goals points to.
+/// The core tools among many that don't fit the goals.
 fn many_tools() -> ToolRegistry {
     let mut registry = core_tools();
     for n in 0..60 {
@@ -41,7 +41,7 @@ fn answer() -> String {
 
 const GOAL: &str = "prepare the zanzibar gadget";
 
-/// Whether a tool is shown whole before it served such a goal, after, and after a crash.
+/// Whether a tool's full schema is shown before it served such a goal, after, and after a crash.
 fn shown_whole(cut: bool) -> [bool; 3] {
     let (mut bench, model) = bench();
     if cut {
@@ -74,7 +74,7 @@ fn shown_whole(cut: bool) -> [bool; 3] {
 #[test]
 fn a_tool_that_served_a_goal_is_shown_whole_the_next_time_and_after_a_crash() {
     assert_eq!(shown_whole(false), [false, true, true]);
-    // Without the index all are shown, ranked by nobody.
+    // Without the index all are shown, without a ranking.
     assert_eq!(shown_whole(true), [true, true, true]);
 }
 

@@ -1,5 +1,5 @@
-//! Tools of a server that speaks the Model Context Protocol, in a whole agent: through the same gate, under the same stop,
-//! learned from like any other.
+//! Tools of a server that speaks the Model Context Protocol, in a whole agent: through the same gate, under the same
+//! stop, and learned from like any other tool.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use crate::common::{Bench, core_tools};
 
-/// Answers each call with a greeting, but for `hang`.
+/// Answers each call with a greeting, except `hang`.
 const SERVER: &str = r#"
 while IFS= read -r line; do
   printf '%s\n' "$line" >> "$1/heard"
@@ -64,7 +64,7 @@ impl Shell {
         fs::read_to_string(self.path().join("heard")).unwrap_or_default()
     }
 
-    /// Asked what it offers, as before a start, and what the agent gets of that. `greet` may change something.
+    /// Asks it for its tools, as before a start; returns what the agent gets. `greet` may change something.
     fn start(&self) -> (ToolServers, ToolRegistry) {
         let command =
             ["/bin/sh".into(), self.path().join("serve.sh").display().to_string(), self.path().display().to_string()];

@@ -1,4 +1,4 @@
-//! Tools in a whole agent: taken back, held in bounds, called by wrong names.
+//! Tools in a whole agent: undone, kept within bounds, called by wrong names.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +54,7 @@ fn with_nothing_to_take_back_it_says_so() {
     assert!(ended.reply.is_some_and(|reply| reply.contains("nothing to take back")));
 }
 
-/// The crash comes after the effect and before its outcome: the executor is cut off, and its half is done by hand.
+/// The crash comes after the effect and before its outcome: the executor is cut off, and its part is done by hand.
 #[test]
 fn an_action_that_a_crash_interrupted_is_put_back() {
     let mut bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Two brains that lived apart become one, and nothing of either means something else then.
+//! Two brains that lived separately are merged, and nothing of either changes its meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::carry::{LOBE, assert_same, born, exported, import, newborn};
 use crate::common::Bench;
 
-/// A life of its own with concepts, of which `names` says what it was taught.
+/// A life of its own with concepts; `names` says what it was taught.
 fn taught(seed: u64, document: &str, text: &str, said: &str) -> Bench {
     let mut bench = born(seed);
     let text = text.to_owned();
@@ -30,7 +30,7 @@ fn taught(seed: u64, document: &str, text: &str, said: &str) -> Bench {
     bench
 }
 
-/// Each concept by its name, with its category and what it is related to by name, all through the doors.
+/// Each concept by its name, with its category and its relations by name, all through the doors.
 fn concepts(bench: &mut Bench) -> BTreeMap<String, Value> {
     let lines = exported(bench, 1000);
     let records: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -56,7 +56,7 @@ fn concepts(bench: &mut Bench) -> BTreeMap<String, Value> {
     concepts.map(|one| (one["name"].as_str().expect("named").to_owned(), told(one))).collect()
 }
 
-/// Edges of the graph between concepts, by name.
+/// The graph's edges between concepts, by name.
 fn edges_of_concepts(bench: &mut Bench) -> BTreeSet<String> {
     let lines = exported(bench, 1000);
     let records: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -89,7 +89,7 @@ fn two_brains_become_one_and_no_concept_means_another() {
     let (edges, their_edges) = (edges_of_concepts(&mut here), edges_of_concepts(&mut other));
     assert!(!edges.is_empty() && their_edges.iter().any(|edge| edge.contains("teapot")), "{their_edges:?}");
     let lines = exported(&mut other, 1000);
-    // However the lines are ordered: edges before the concepts that they name, and the last concept first.
+    // In any order of lines: edges before the concepts that they name, and the last concept first.
     let (mut layers, episodes): (Vec<String>, Vec<String>) =
         lines.iter().cloned().partition(|line| line.contains("\"layer\""));
     layers.reverse();

@@ -1,4 +1,4 @@
-//! What people type, said to a whole brain that has no model: what must be done, and what must not.
+//! What people type to a whole brain without a model: what must be done, and what must not.
 
 use std::fs;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::Bench;
 
-/// `does`: the first tool, or one of several; none where it is empty. `params`: of that call. `not`: tools that must not be
+/// `does`: the first tool, or one of several; none if empty. `params`: of that call. `not`: tools that must not be
 /// called. `reply`: a part of the answer. `unknown`: it says that it doesn't know.
 fn cases() -> Vec<Value> {
     let lines = include_str!("utterances.jsonl").lines();
@@ -37,7 +37,7 @@ fn what_people_type_is_done_and_what_they_only_talk_of_is_not() {
     for case in &cases {
         let said = case["say"].as_str().expect("what is said");
         let ended = bench.say(said);
-        // Nobody types so fast that the limit of effects a second is met.
+        // Nobody types fast enough to reach the limit of effects per second.
         bench.pass(Duration::from_secs(1));
         let reply = ended.reply.clone().unwrap_or_default();
         let did: Vec<_> = ended.actions.iter().filter(|action| action.tool != "respond").collect();

@@ -1,4 +1,4 @@
-//! What would have been without memory, or without fear: a recorded turn lived again.
+//! What would have happened without memory or without fear: a recorded turn is run again.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::common::core_tools;
 use crate::model::{Act, Model, acts};
 use crate::replay::{Session, limits};
 
-/// Says these, and lives the last one again.
+/// Says these, and runs the last one again.
 struct Lived {
     recording: Recording,
     turn: MessageId,
@@ -77,7 +77,7 @@ fn without_fear_what_was_blocked_is_cleared_and_still_not_done() {
     assert_eq!((action.tool.as_str(), action.status.as_str()), ("bash", "unavailable"));
     assert!(action.reason.as_deref().is_some_and(|reason| reason.contains("only imagined")), "{action:?}");
     assert!(would.why.to_string().contains("imagined.fearless"));
-    // Imagined time stands still, and yet each step comes behind its cause.
+    // Imagined time stands still, and yet each step comes after its cause.
     let steps = would.why["steps"].as_array().expect("steps");
     let place = |kind: &str| steps.iter().position(|step| step["kind"] == kind).expect(kind);
     let life =

@@ -1,4 +1,5 @@
-//! What a model is shown follows what the agent is, may and sees at the time: its powers, the scene, the body, its memory.
+//! A model's prompt follows the agent's state, powers and perception at the time: its powers, the scene, the body,
+//! its memory.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::common::Bench;
 use crate::model::{Model, acts};
 
-/// A life with everything in it: acting, failing, asking, being refused and allowed, questions, and things unknown.
+/// A life with everything in it: acting, failing, asking, being refused and allowed, questions, and unknown things.
 const SAID: [&str; 9] = [
     "create a file tide.txt with the text high at noon",
     "read the file tide.txt",
@@ -43,10 +43,10 @@ impl Record {
         found.unwrap_or_else(|| panic!("no {kind} that fits among {kinds:?}"))
     }
 
-    /// From what was done back to what was perceived.
+    /// From the action back to the percept.
     fn walk(&self, said: &str, action: &ActionSummary) {
         let done = matches!(action.status.as_str(), "done" | "failed" | "unknown");
-        // What was done is named by its action, what was refused by its intent.
+        // A done action is named by its action id, a refused one by its intent.
         let wanted = match done {
             true => self.find("ToolResult", |part| part.body["action"] == action.id.to_string()).body["intent"].clone(),
             false => Value::from(action.id.to_string()),
@@ -168,7 +168,7 @@ fn an_answer_rests_on_what_memory_or_the_brain_itself_said() {
     assert!(!thought.body["text"].as_str().unwrap_or_default().is_empty());
 }
 
-/// What the steps of one kind rest on, as it is shown.
+/// What the steps of one kind depend on, as shown.
 fn shown(bench: &Bench, turn: MessageId, kind: &str) -> Vec<String> {
     let document = why_document(&bench.agent.frame.store, turn).expect("read").expect("a record");
     let steps = document["steps"].as_array().expect("steps").iter().filter(|step| step["kind"] == kind);
@@ -188,7 +188,7 @@ fn habit_tells_what_the_words_could_mean_else_and_what_was_expected_of_what_it_d
         bench.say("read the file missing.txt");
     }
     let ended = bench.say("read the file tide.txt");
-    // Reading had hurt, so the gate asked what it leads to, and let it pass.
+    // Reading had hurt, so the gate asked for the prediction, and allowed it.
     assert_any(&shown(&bench, ended.turn, "ClearedIntent"), &["predicted read_file", "of 1 good"]);
     assert_any(&shown(&bench, ended.turn, "EnrichedPercept"), &["read the file missing.txt"]);
     let record = Record::of(&bench, ended.turn);

@@ -1,4 +1,4 @@
-//! A spent restart budget: motion is held, a person is told, the room waits, the others go on.
+//! A used-up restart budget: motion is held, a person is told, the room waits, and the others continue.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use maxim_bus::{Envelope, Lsn, Signal, Trust};
 
 use super::live::{Live, Plan};
 
-/// Turns that have ended.
+/// Counts turns that have ended.
 #[derive(Default)]
 struct Ended(AtomicUsize);
 
@@ -42,7 +42,7 @@ fn agent() -> Live {
     Live::start(plan())
 }
 
-/// Autonomy has let something pass.
+/// Notes that autonomy has passed something on.
 #[derive(Default)]
 struct Permitted(AtomicBool);
 
@@ -56,7 +56,7 @@ impl Tap for Permitted {
     }
 }
 
-/// Who said nothing of what was perceived last.
+/// Notes which rooms did not answer about the last percept.
 #[derive(Default)]
 struct Silent(Mutex<Vec<MissingSection>>);
 
@@ -76,7 +76,7 @@ impl Tap for Silent {
     }
 }
 
-/// Kills until the budget of five is spent.
+/// Kills until the budget of five is used up.
 fn spend(live: &Live, heart: &Heart) {
     for kill in 1..=6 {
         let before = heart.restarts();
@@ -145,7 +145,7 @@ fn a_room_that_was_given_up_is_not_waited_for() {
     let silent = Arc::new(Silent::default());
     let live = Live::start(Plan { tap: Some(Arc::clone(&silent) as Arc<dyn Tap>), ..plan() });
     spend(&live, &live.heart("hippocampus"));
-    // The clock stands still: a deadline would never pass.
+    // The clock stands still, so a deadline would never pass.
     live.say("please create a file held.txt with the text here");
     let told = silent.last();
     assert!(told.len() == 1 && told[0].region == "hippocampus" && told[0].reason.contains("given up"), "{told:?}");
@@ -187,7 +187,7 @@ fn while_the_gate_is_held_nothing_is_done_and_then_it_goes_on() {
     let turn = live.wait("the acknowledgement", || accepted.try_recv().ok()).expect("accepted").percept;
     let gate = live.agent.frame.bus.inbox("fear_agent").expect("its inbox");
     live.eventually("the gate is asked", || gate.counters().depth > 0);
-    // If it was asked for what to think with, that is late now, and the intent comes without.
+    // If its answer was needed for thinking, it now times out, and the intent comes without it.
     live.push(1);
     live.eventually("the intent waits for the gate", || permitted.0.load(Ordering::SeqCst));
     let later = live.folder.path().join("later.txt");
@@ -237,7 +237,7 @@ fn a_held_room_stays_held_when_its_neighbour_hangs() {
     });
     let held = live.heart("salience");
     spend(&live, &held);
-    // Rooms share two threads: whichever it is on is given up once.
+    // Rooms share two threads; the room's thread is given up once.
     for name in ["gateway", "pain_detector", "suprachiasmatic_nucleus", "enrichment"] {
         let heart = live.heart(name);
         heart.order(Order::Hang(Duration::from_millis(900)));
@@ -269,7 +269,7 @@ fn a_room_that_hangs_again_and_again_spends_its_budget() {
     live.eventually("its threads end", || live.agent.supervision.zombies() == 0);
 }
 
-/// Turns that may be in flight, messages that may wait for a room, and what one turn says to the hippocampus at most.
+/// Maximum turns in flight, backlog of a room, and messages of one turn to the hippocampus.
 const CREDIT: usize = 4;
 const BEHIND: usize = 32;
 const A_TURN: usize = 32;

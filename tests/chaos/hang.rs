@@ -1,5 +1,5 @@
-//! Rooms that hang inside of a handler, with the message in their hands: another thread deals with it, and what they say when
-//! they wake is refused.
+//! Rooms that hang inside a handler with a leased message: another thread handles the message, and what they emit
+//! after waking is refused.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,12 +17,12 @@ use super::script::live_it;
 use super::twin::{by_harm, differences, states};
 
 const DEADLINE: Duration = Duration::from_millis(300);
-/// So long that its successor has done with the message when it wakes.
+/// Long enough that its successor has finished the message when it wakes.
 const HANGS: Duration = Duration::from_millis(1_500);
-/// Signals of each room on which it hangs, in a life each: all of them would take hours of waiting.
+/// Number of signals per room on which it hangs, each in a separate life: all of them would take hours.
 const WAVES: usize = 2;
 
-/// How often each turn, and each action, was said to have ended.
+/// Counts how often each turn, and each action, was reported as ended.
 #[derive(Default)]
 struct Ends(Mutex<BTreeMap<MessageId, u32>>);
 
@@ -97,7 +97,7 @@ fn who_shares_a_thread_with_a_handler_that_hangs_moves_on_with_what_was_acknowle
     let epochs: BTreeMap<_, _> = live.hearts().iter().map(|heart| (heart.name(), heart.epoch())).collect();
     let habit = live.heart("habit");
     habit.stall("EnrichedPercept", HANGS);
-    // The channel may share its thread, and says so where it loses what it had in hand: then its sender says it again.
+    // The channel may share the hanging thread, and reports what it loses; then its sender repeats the message.
     let said = || Submission {
         channel: "http".into(),
         sender: "anna".into(),
@@ -111,7 +111,7 @@ fn who_shares_a_thread_with_a_handler_that_hangs_moves_on_with_what_was_acknowle
     });
     let ended = live.end_of(accepted.percept);
     assert!(ended.actions.iter().any(|action| action.status == "done"), "{ended:?}");
-    // Of its neighbours none has failed, and those of its thread are elsewhere now.
+    // None of its neighbours has failed, and those on its thread run elsewhere now.
     for heart in live.hearts() {
         assert_eq!(heart.restarts(), u64::from(heart.name() == "habit"), "{}", heart.name());
     }

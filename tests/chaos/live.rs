@@ -1,4 +1,4 @@
-//! A live agent: real actors on real threads, driven from the test's thread through its desk and door.
+//! A live agent: real actors on real threads, driven from the test's thread through desk and door.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -26,16 +26,16 @@ use tokio::sync::oneshot;
 
 use super::static_model;
 
-/// Nothing in these tests takes this long on a working agent, however busy the machine is.
+/// A working agent is never this slow, however busy the machine is.
 pub const LIMIT: Duration = Duration::from_secs(30);
-/// How virtual time is pushed when nothing moves: past every deadline that a room can have.
+/// How virtual time is pushed when nothing moves, in seconds: past every deadline of a room.
 const PUSHES: [u64; 4] = [1, 61, 500, 700];
 
-/// What the text encoder knows.
+/// The text encoder's vocabulary.
 const ENCODED: [(&str, [f32; 3]); 3] =
     [("key", [1.0, 0.0, 0.0]), ("drawer", [0.9, 0.1, 0.0]), ("gull", [0.0, 0.0, 1.0])];
 
-/// The same folder in every life, since an encoder is known by it.
+/// The same folder in every life, because it identifies the encoder.
 fn encoder_folder() -> &'static Path {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let written = FOLDER.get_or_init(|| {
@@ -50,25 +50,25 @@ pub struct Live {
     pub agent: AgentHandle,
     pub latch: StopLatch,
     pub folder: Arc<TempDir>,
-    /// Stands still unless it is pushed; none for an agent on the machine's clock.
+    /// Stands still unless pushed; none for an agent on the machine's clock.
     pub clock: Option<VirtualClock>,
     pub notices: Arc<Mutex<Vec<String>>>,
-    /// Where it was asked for.
+    /// Present if a recorder was requested.
     pub recorder: Option<Arc<Recorder>>,
     runtime: Runtime,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// How a live agent is set up.
+/// The settings of a live agent.
 pub struct Plan {
     pub store: StateStore,
     pub live_clock: bool,
-    /// With a language model and a text encoder beside what is built in.
+    /// With a language model and an external text encoder.
     pub model: bool,
     pub settings: Box<dyn Fn(&mut AgentSettings)>,
     pub tap: Option<Arc<dyn Tap>>,
-    /// A folder for recordings, and how they are made; instead of a tap.
+    /// A folder for recordings, with their limits; instead of a tap.
     pub recordings: Option<(PathBuf, Limits)>,
 }
 
@@ -85,14 +85,15 @@ impl Default for Plan {
     }
 }
 
-/// A durable store in a folder that goes with the guard.
+/// A durable store in a folder that is removed with the guard.
 pub fn durable_store() -> (TempDir, StateStore) {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, _) = StateStore::open(folder.path(), StoreOptions::default()).expect("a store");
     (folder, store)
 }
 
-/// Thousands of panics that were asked for would hide one that wasn't, and their backtraces would take most of the time.
+/// Silences requested panics. Thousands of them would hide an unexpected one, and their backtraces would take most of
+/// the time.
 fn mute_what_was_asked_for() {
     static MUTED: Once = Once::new();
     MUTED.call_once(|| {
@@ -107,7 +108,7 @@ fn mute_what_was_asked_for() {
     });
 }
 
-/// What it may do unasked.
+/// A tool that it may use without a request.
 struct Lift(ToolSpec);
 
 impl Tool for Lift {
@@ -120,7 +121,7 @@ impl Tool for Lift {
     }
 }
 
-/// What it has to act with: in a simulation there is more to ask about, and something to do when nobody wants anything.
+/// Its tools: a simulation has more to ask about, and something to do when nobody asks for anything.
 pub fn tools() -> ToolRegistry {
     let mut registry = tools::core_registry().and_then(ToolRegistry::simulated).expect("the core tools register");
     let spec = ToolSpec::new("lift_cup", "Lifts the cup.");
@@ -129,7 +130,7 @@ pub fn tools() -> ToolRegistry {
     registry
 }
 
-/// Something that anna says on a channel.
+/// A message of anna's on a channel.
 pub fn said_on(channel: &str, text: &str, trust: Trust) -> Submission {
     Submission { channel: channel.into(), sender: "anna".into(), body: text.into(), provider_id: None, trust }
 }
@@ -144,11 +145,11 @@ impl Live {
             settings.effectors.llm.model = Some("gull".into());
             settings.effectors.encoder.folder = Some(encoder_folder().to_owned());
         }
-        // What is done unasked is done without chance, so that each life does it.
+        // Acts without a request are chosen without randomness, so that each life makes the same.
         settings.deliberation.habit.act_temperature = 0.0;
         let saved = folder.path().join(".saved");
         let mut rooms = AgentSettings::with_tools(&settings, 1, folder.path(), &saved, tools()).expect("settings");
-        // A machine that is busy with other tests must not look like a room that hangs.
+        // A machine busy with other tests must not look like a hanging room.
         rooms.deadline = Duration::from_secs(20);
         rooms.supervision.zombies = 1_000;
         rooms.supervision.back_off = Duration::from_millis(2);
@@ -203,12 +204,12 @@ impl Live {
         self.agent.supervision.hearts()
     }
 
-    /// Polls until it is so; fails loudly after [`LIMIT`].
+    /// Polls until the condition holds; fails with details after [`LIMIT`].
     pub fn eventually(&self, what: &str, is_so: impl FnMut() -> bool) {
         self.within(LIMIT, what, is_so);
     }
 
-    /// The same for what takes long, e.g. behind a hundred thousand percepts.
+    /// The same for conditions that take long, e.g. behind a hundred thousand percepts.
     pub fn within(&self, limit: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
         let begun = Instant::now();
         while !is_so() {
@@ -217,7 +218,7 @@ impl Live {
         }
     }
 
-    /// Which rooms are not as they should be, for a failed assertion.
+    /// Which rooms are not in order, for a failed assertion.
     pub fn describe(&self) -> String {
         let mut lines = Vec::new();
         for heart in self.hearts() {
@@ -236,14 +237,14 @@ impl Live {
         lines.join("; ")
     }
 
-    /// What moves when anything moves.
+    /// Counters that change when anything moves.
     fn motion(&self) -> (u64, u64) {
         let handled = self.hearts().iter().map(|heart| heart.handled() + heart.restarts()).sum();
         (self.agent.frame.store.head().0, handled)
     }
 
-    /// True when no room does anything more before time passes or somebody says something: each sleeps until there is
-    /// mail, with no handler or operation under way, and nothing moved from the first that was looked at to the last.
+    /// True when no room will do anything before time passes or a message comes. Each room sleeps until there is
+    /// mail, with no handler or operation running, and no counter changed during the check.
     pub fn is_quiet(&self) -> bool {
         let before = self.motion();
         let sleeps = |heart: &Arc<Heart>| !heart.is_busy() && heart.under_way() == 0;
@@ -253,7 +254,7 @@ impl Live {
             && self.motion() == before
     }
 
-    /// Pushes virtual time; the rooms look at it at once.
+    /// Pushes virtual time; the rooms notice it at once.
     pub fn push(&self, seconds: u64) {
         if let Some(clock) = &self.clock {
             clock.advance(Duration::from_secs(seconds));
@@ -263,8 +264,8 @@ impl Live {
         }
     }
 
-    /// Waits for something that a broken room may have lost: when nothing moves any more, time is pushed past every
-    /// deadline, and then it is lost.
+    /// Waits for something that a broken room may have lost. When nothing moves any more, time is pushed past every
+    /// deadline; after that it counts as lost.
     pub fn wait_or_lose<T>(&self, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
         let begun = Instant::now();
         let mut pushes = PUSHES.iter();
@@ -284,7 +285,7 @@ impl Live {
         }
     }
 
-    /// Lets a sleep that has begun come to its end.
+    /// Waits until a sleep that has begun is over.
     pub fn rest(&self) {
         for _ in 0..2 {
             self.wait_or_lose(|| self.is_quiet().then_some(()));
@@ -331,7 +332,7 @@ impl Live {
         self.wait_or_lose(|| ended.try_recv().ok())?.ok()
     }
 
-    /// A question or wish at the door whose answer may be lost.
+    /// A question or request at the door whose answer may be lost.
     pub fn try_at_door<T>(&self, asked: impl Future<Output = T>) -> Option<T> {
         let mut asked = pin!(asked);
         self.wait_or_lose(|| {
@@ -343,7 +344,7 @@ impl Live {
         self.runtime.block_on(asked)
     }
 
-    /// For each word the texts of the episodes that hold it. All are asked for at once.
+    /// For each word the texts of the episodes that contain it. All are requested at once.
     pub fn recall(&self, words: &[String]) -> Vec<Vec<String>> {
         let door = &self.agent.outside.door;
         let asked = words.iter().map(|word| door.inquire("memory_recall", json!({"query": word, "limit": 20})));
@@ -355,21 +356,21 @@ impl Live {
         answers.into_iter().map(|answer| texts(answer.expect("memory answers"))).collect()
     }
 
-    /// What every room says of how much it holds.
+    /// The counts that every room reports.
     pub fn stats(&self) -> BTreeMap<String, serde_json::Value> {
         let asked = self.agent.outside.door.inquire("system_stats", json!({}));
         let answer = self.at_door(asked).expect("the rooms report");
         let rooms = answer["regions"].as_object().cloned().unwrap_or_default();
         let mut rooms: BTreeMap<String, serde_json::Value> = rooms.into_iter().collect();
-        // Which moment a change of energy belongs to depends on which of two messages of one turn comes first.
+        // The moment to which a change of energy belongs depends on the order of two messages of one turn.
         if let Some(significance) = rooms.get_mut("significance").and_then(|counts| counts.as_object_mut()) {
             significance.remove("weights");
         }
-        // An index that is made anew leaves out what had gone from it.
+        // A rebuilt index no longer contains removed entries.
         if let Some(nucleus) = rooms.get_mut("suprachiasmatic_nucleus").and_then(|counts| counts.as_object_mut()) {
             nucleus.remove("index_bytes");
         }
-        // Which of two reasons to sleep comes first, and whether the other finds it asleep already.
+        // Two reasons to sleep may come in either order, and one may find it already asleep.
         if let Some(consolidation) = rooms.get_mut("consolidation").and_then(|counts| counts.as_object_mut()) {
             consolidation.remove("sleeps");
             consolidation.remove("last");

@@ -1,4 +1,5 @@
-//! Chaos against a live agent: every room broken by every signal it hears, by orders, at random, and a stop under load.
+//! Chaos against a live agent: every room is broken by every signal it hears, by orders and at random; and a stop
+//! under load.
 
 mod budget;
 mod hang;

@@ -1,5 +1,5 @@
-//! A language model behind the real interface: it looks into memory when it is asked what is known, thinks
-//! twice of gulls, else it speaks.
+//! A language model behind the real interface. It searches memory when asked what is known, thinks twice about gulls,
+//! and otherwise speaks.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-/// Its base URL. One server for all tests of this process.
+/// Returns its base URL. One server for all tests of this process.
 pub fn url() -> &'static str {
     static URL: OnceLock<String> = OnceLock::new();
     URL.get_or_init(|| {
@@ -28,7 +28,7 @@ async fn answer(Json(asked): Json<Value>) -> Json<Value> {
     } else {
         json!({"tool_name": "respond", "params": {"message": "The gull said nothing."}, "reasoning": "I like gulls."})
     };
-    // Talk of gulls is dear: the energy that is left is worth telling after it.
+    // Talking about gulls is expensive, so the remaining energy is reported afterwards.
     let tokens = if asked_for_gulls && thought { 12_000 } else { 10 };
     Json(json!({
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said.to_string()}}],

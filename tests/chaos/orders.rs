@@ -1,4 +1,4 @@
-//! Every room is killed, told to panic and made to hang.
+//! Every room is killed, ordered to panic and made to hang.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,11 @@ use maxim_actors::region::{Order, WardState};
 
 use super::live::{Live, Plan, durable_store};
 
-/// A room is back within 100 ms after a panic, and within its deadline and 100 ms after a hang (P7); five times that on a
-/// machine that does other things too, and for half of the rooms, since a single one may meet the scheduler.
+/// A room is back within 100 ms after a panic, and within its deadline plus 100 ms after a hang (P7). On a shared
+/// machine the test allows five times that, for the median room, because the scheduler may delay a single one.
 const BACK: Duration = Duration::from_millis(500);
 
-/// Half of the rooms were back within this.
+/// The time within which half of the rooms were back.
 fn median(mut outages: Vec<Duration>) -> Duration {
     outages.sort_unstable();
     outages[outages.len() / 2]
@@ -18,7 +18,7 @@ fn median(mut outages: Vec<Duration>) -> Duration {
 
 const SAID: &str = "please create a file hello.txt with the text good morning";
 
-/// A whole turn through every stage; a minute apart, so that no rate rail stops it.
+/// A whole turn through every stage; a minute apart, so that no rate limit stops it.
 fn does_it(live: &Live) -> bool {
     live.push(61);
     let ended = live.say(SAID);
@@ -30,7 +30,7 @@ fn restarts(live: &Live) -> Vec<(&'static str, u64)> {
     live.hearts().iter().map(|heart| (heart.name(), heart.restarts())).collect()
 }
 
-/// The culprit has one restart more, nobody else any.
+/// The culprit has one more restart, no other room has any.
 fn assert_one_more(live: &Live, before: &[(&'static str, u64)], culprit: &str, case: &str) {
     for ((name, before), (_, now)) in before.iter().zip(restarts(live)) {
         assert_eq!(now, before + u64::from(*name == culprit), "{case}: restarts of {name}");
@@ -93,7 +93,7 @@ fn every_room_that_hangs_is_replaced_and_its_neighbours_go_on() {
         let case = format!("{} hangs", heart.name());
         let before = restarts(&live);
         let epochs: Vec<_> = live.hearts().iter().map(|heart| heart.epoch()).collect();
-        // Far longer than its deadline: who answers meanwhile does so on another thread.
+        // Far longer than its deadline, so an answer meanwhile comes from another thread.
         let began = Instant::now();
         heart.order(Order::Hang(Duration::from_millis(1_500)));
         live.eventually(&case, || {

@@ -22,12 +22,12 @@ pub struct Twin {
     pub pairs: Vec<(RegionName, &'static str)>,
 }
 
-/// The states of one more life without harm.
+/// The states of one more undisturbed life.
 pub fn another_twin() -> States {
     twin(is_region).states
 }
 
-/// Rooms that bury something in one life.
+/// Maximum number of rooms with dead letters in one life.
 const WAVE: usize = 4;
 const LATER: &str = "please create a file later.txt with the text still here";
 
@@ -48,7 +48,7 @@ fn is_effector(kind: WardKind) -> bool {
     kind == WardKind::Effector
 }
 
-/// The rooms did what they were told, the others did nothing of the kind.
+/// The rooms panicked as ordered, and the others didn't.
 fn assert_restarts(live: &Live, broken: &[RegionName], restarts: u64, case: &str) {
     for heart in live.hearts() {
         let expected = if broken.contains(&heart.name()) { restarts } else { 0 };
@@ -61,7 +61,7 @@ fn assert_restarts(live: &Live, broken: &[RegionName], restarts: u64, case: &str
 /// A room and a signal that it hears.
 pub type Pair = (RegionName, &'static str);
 
-/// Does all cases, two at a time; gives the pairs that were never brought about.
+/// Runs all cases, two at a time; returns the pairs that never occurred.
 pub fn in_threads<T: Send>(cases: Vec<T>, check: impl Fn(T) -> Vec<Pair> + Sync) -> BTreeSet<Pair> {
     let queue = std::sync::Mutex::new(cases.into_iter());
     let unreached = std::sync::Mutex::new(BTreeSet::new());
@@ -80,7 +80,7 @@ pub fn in_threads<T: Send>(cases: Vec<T>, check: impl Fn(T) -> Vec<Pair> + Sync)
     unreached.into_inner().expect("no panic inside")
 }
 
-/// Parts the pairs into waves of at most `most`, in each of which a room is broken once at most.
+/// Divides the pairs into waves of at most `most`; in each wave a room is broken at most once.
 pub fn waves(pairs: &[Pair], most: usize) -> Vec<Vec<Pair>> {
     let mut waves: Vec<Vec<Pair>> = Vec::new();
     for pair in pairs {
@@ -98,7 +98,7 @@ pub fn assert_reached(unreached: &BTreeSet<Pair>, of: usize) {
     assert!(unreached.is_empty(), "the script never brought these about: {unreached:?}");
 }
 
-/// Lives through a wave: every room in it panics so often on its signal. Gives the pairs that weren't reached.
+/// Runs a wave: each of its rooms panics this often on its signal. Returns the pairs that didn't occur.
 fn broken(live: &Live, wave: &[Pair], times: u32) -> (Vec<Option<Outcome>>, Vec<Pair>) {
     wave.iter().for_each(|(room, signal)| live.heart(room).poison(signal, times));
     let outcomes = live_it(live);
@@ -106,7 +106,7 @@ fn broken(live: &Live, wave: &[Pair], times: u32) -> (Vec<Option<Outcome>>, Vec<
     (outcomes, missed.copied().collect())
 }
 
-/// A retried message leaves no trace, so that a whole wave of rooms may panic in one life.
+/// A retried message leaves no trace, so a whole wave of rooms may panic in one life.
 #[test]
 fn a_region_that_panics_once_on_any_signal_decides_the_same_as_one_that_never_did() {
     let twin = twin(is_region);
@@ -130,7 +130,7 @@ fn a_region_that_panics_once_on_any_signal_decides_the_same_as_one_that_never_di
     assert_reached(&unreached, twin.pairs.len());
 }
 
-/// What is buried is missed by others, so that a wave is small, and what it doesn't bring about any more is broken alone.
+/// Other rooms miss a buried message, so waves are small, and pairs that don't occur in them are broken alone.
 #[test]
 fn a_message_on_which_a_region_panics_twice_is_a_dead_letter_and_harms_nothing_else() {
     let twin = twin(is_region);
@@ -171,7 +171,7 @@ fn an_effector_that_panics_on_any_signal_abandons_that_one_operation_alone() {
         }
         assert_restarts(&live, &[effector], 1, &case);
         let harmed = outcomes.iter().zip(&twin.outcomes).filter(|(now, then)| now != then).count();
-        // A lost answer may be missed by its asker and shown in the counts; everything else is the twin's.
+        // A lost answer may affect its asker and the counts; everything else equals the twin's.
         assert!(harmed <= 3, "{case}: {harmed} outcomes differ: {outcomes:#?}");
         let ended = live.say(LATER);
         assert_eq!(ended.reply.as_deref(), Some(twin.later.as_str()), "{case}");
@@ -214,7 +214,7 @@ fn every_room_whose_start_panics_is_started_again() {
 #[test]
 fn a_region_that_panics_on_a_deadline_acts_on_it_when_it_is_back() {
     let live = agent();
-    // With the hippocampus down the enrichment's deadline has to pass before the turn goes on.
+    // With the hippocampus down, enrichment's deadline must pass before the turn continues.
     live.heart("enrichment").poison("(tick)", 2);
     live.heart("hippocampus").poison("RecallEpisodes", 2);
     let ended = live.try_say("where is the spare key?", maxim_bus::Trust::Owner);

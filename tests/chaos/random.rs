@@ -1,4 +1,4 @@
-//! Random chaos, the same each time: what was acknowledged is remembered, and each turn ends once.
+//! Random chaos, reproducible: everything acknowledged is remembered, and each turn ends once.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ impl Tap for Ends {
     }
 }
 
-/// Strikes until it is told to stop; how often it did.
+/// Strikes until told to stop; returns how often.
 fn strike(live: &Live, over: &AtomicBool) -> BTreeMap<&'static str, u64> {
     let hearts = live.hearts();
     let mut strikes = BTreeMap::new();
@@ -82,7 +82,7 @@ fn nothing_acknowledged_is_lost_under_random_chaos_and_each_turn_ends_once() {
         took.as_secs_f64(),
         live.hearts().iter().map(|heart| heart.restarts()).sum::<u64>()
     );
-    // A channel that is struck loses the acknowledgements that it has in hand; their senders would try again.
+    // A struck channel loses its pending acknowledgements; real senders would retry.
     assert!(acknowledged.len() > PERCEPTS / 2, "{} acknowledged", acknowledged.len());
     for heart in live.hearts() {
         assert_eq!(heart.dead_letters(), 0, "{}: an order is no message's fault", heart.name());
@@ -105,7 +105,7 @@ fn word(number: usize) -> String {
     format!("locker{number}q")
 }
 
-/// Says it all, a bounded number of turns at once; the turn of each percept that was acknowledged.
+/// Sends everything with a limited number of turns at once; returns the turn of each acknowledged percept.
 fn talk(live: &Live, ends: &Ends) -> BTreeMap<usize, MessageId> {
     let mut acknowledged = BTreeMap::new();
     let mut waiting = Vec::new();

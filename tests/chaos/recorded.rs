@@ -1,4 +1,4 @@
-//! A life in which rooms fail is recorded, and replays to the same decisions and states as any other (P10).
+//! A life with failing rooms is recorded, and its replay makes the same decisions and states as any other (P10).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +33,7 @@ fn plan(recordings: &Path) -> Plan {
     }
 }
 
-/// Ends the recording; its files.
+/// Ends the recording; returns its files.
 fn recordings(live: &Live, folder: &Path) -> Vec<PathBuf> {
     live.wait_or_lose(|| live.is_quiet().then_some(()));
     let recorder = live.recorder.as_ref().expect("it records");
@@ -45,7 +45,7 @@ fn recordings(live: &Live, folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Replays a file whole to what it was.
+/// Replays a file completely and compares the result.
 fn replayed(file: &Path, case: &str) -> (Recording, ReplayReport) {
     let recording = Recording::read(file).expect("readable");
     let report = recording.replay(tools()).expect("it replays");
@@ -60,7 +60,7 @@ fn replayed(file: &Path, case: &str) -> (Recording, ReplayReport) {
     (recording, report)
 }
 
-/// Every room that decides is killed and told to panic while nothing goes on.
+/// Every deciding room is killed and ordered to panic while nothing else happens.
 fn strike_all(live: &Live) {
     for order in [Order::Kill, Order::Panic] {
         for heart in live.hearts().iter().filter(|heart| heart.kind() != WardKind::Effector) {
@@ -71,7 +71,7 @@ fn strike_all(live: &Live) {
     }
 }
 
-/// What rooms fail on in a life of its own: the first signal that each hears, and so on.
+/// The signals on which rooms fail, each wave in a separate life: the first that each room hears, and so on.
 const WAVES: [usize; 3] = [0, 2, 5];
 
 #[test]
@@ -82,7 +82,7 @@ fn a_life_in_which_rooms_panic_bury_mail_are_killed_and_held_replays_to_the_same
         let wave: &[Pair] = &waves[number];
         let dir = TempDir::new().expect("a folder");
         let live = Live::start(plan(dir.path()));
-        // Once, and it is retried; twice, and it is buried.
+        // A single failure is retried; a second one makes a dead letter.
         for (nth, (room, signal)) in wave.iter().enumerate() {
             live.heart(room).poison(signal, if nth % 4 == 3 { 2 } else { 1 });
         }
@@ -125,7 +125,7 @@ fn a_life_in_which_rooms_hang_and_are_replaced_replays_to_the_same() {
         rooms.supervision.window = Duration::ZERO;
     });
     let live = Live::start(Plan { settings, ..plan(dir.path()) });
-    // So that each has decided something before.
+    // So that each room has decided something before.
     live.say("please create a file before.txt with the text here");
     let hangs = [("hippocampus", "SalientPercept"), ("habit", "EnrichedPercept"), ("nucleus_accumbens", "ToolResult")];
     for (room, signal) in hangs {
@@ -145,7 +145,7 @@ fn a_life_in_which_rooms_hang_and_are_replaced_replays_to_the_same() {
     }
 }
 
-/// On the machine's clock, with rooms struck in the midst of turns, and files that begin anew all the while.
+/// On the machine's clock, with rooms struck during turns, and recording files that rotate all the time.
 #[test]
 fn a_life_under_strikes_replays_from_each_of_its_files() {
     let dir = TempDir::new().expect("a folder");
@@ -185,7 +185,7 @@ fn a_life_under_strikes_replays_from_each_of_its_files() {
         let recording = Recording::read(file).expect("readable");
         let report = recording.replay(tools()).expect("it replays");
         assert_eq!(report.first_divergence, None, "{}", file.display());
-        // A clearance on its way at the very moment of the rotation can't be carried over, and that is said.
+        // A clearance in transit at the moment of the rotation can't be carried over, and this is reported.
         assert!(report.set_aside.iter().all(|aside| aside.why.contains("clearance")), "{:?}", report.set_aside);
         inputs += report.inputs;
         let incarnations = |room: &str| {
@@ -199,7 +199,7 @@ fn a_life_under_strikes_replays_from_each_of_its_files() {
     assert!(files.len() > 1 && inputs > 1_000 && restarts > 100 && rebuilt > 50);
 }
 
-/// `maxim replay` names the file, the place, and what to do.
+/// `maxim replay` names the file, the position, and what to do.
 fn assert_told(file: &Path, code: i32) {
     let told = Command::new(env!("CARGO_BIN_EXE_maxim")).arg("replay").arg(file).output().expect("it runs");
     let said = format!("{}{}", String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
@@ -208,7 +208,7 @@ fn assert_told(file: &Path, code: i32) {
     assert_eq!(told.status.code(), Some(code), "{said}");
 }
 
-/// Each bit that is flipped in a recording is found and placed, and what stands before it is what was recorded.
+/// Each flipped bit in a recording is found and located, and everything before it equals the recording.
 #[test]
 fn a_flipped_bit_anywhere_is_damage_with_a_place_and_never_a_divergence() {
     let dir = TempDir::new().expect("a folder");
@@ -216,7 +216,7 @@ fn a_flipped_bit_anywhere_is_damage_with_a_place_and_never_a_divergence() {
     for n in 0..12 {
         live.say(&format!("remember that jar {n} holds buttons of kind {}", n * 7));
         live.say("please create a file jars.txt with the text counted");
-        // A chunk of its own, as a second's flush makes.
+        // A chunk of its own, as a second's flush makes it.
         live.wait_or_lose(|| live.is_quiet().then_some(()));
     }
     let files = recordings(&live, dir.path());

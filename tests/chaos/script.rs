@@ -1,4 +1,4 @@
-//! One life of an agent in which every room hears everything that it can hear.
+//! One life of an agent in which every room hears every signal on its card.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ use super::live::{LIMIT, Live, said_on};
 const SAID: [(&str, Trust); 21] = [
     ("remember that the spare key is in the blue drawer", Trust::Owner),
     ("please create a file hello.txt with the text good morning", Trust::Owner),
-    // What it does to itself.
+    // Commands to itself.
     ("set the scene \"the quay\" wet and windy", Trust::Owner),
     ("hide your thinking", Trust::Owner),
     // How to be spoken to, and back again.
@@ -54,28 +54,28 @@ const SAID: [(&str, Trust); 21] = [
     ("read the file missing.txt", Trust::Owner),
     ("where is the spare key usually?", Trust::Owner),
     ("read the file missing.txt", Trust::Owner),
-    // Understood in part: a plan that worked is offered, accepted, and done.
+    // Partly understood: an earlier successful plan is offered, accepted and done.
     ("create the good morning text again", Trust::Owner),
     ("yes", Trust::Owner),
     ("what would the gulls say about the lighthouse tonight", Trust::Owner),
     ("please create a file evil.txt with the text boo", Trust::Outside),
     ("delete the file hello.txt", Trust::Owner),
-    // Reading went wrong before, so the gate asks what to expect of it.
+    // Reading failed before, so the gate asks for a prediction.
     ("read the file nowhere.txt", Trust::Owner),
     ("what do you know of gulls and spare keys", Trust::Owner),
-    // An answer to what nobody asked.
+    // An answer to a question that doesn't exist.
     ("no 0aaa00aa", Trust::Owner),
     (RISKY, Trust::Owner),
     (RISKY, Trust::Owner),
     (RISKY, Trust::Owner),
 ];
 
-/// What the gate asks about; it is denied each time.
+/// A command that the gate asks about; it is denied each time.
 const RISKY: &str = "run the command git init && git reset --hard";
-/// A day of experience: what was kept is judged by how useful it was.
+/// A day of experience in seconds, after which stored moments are judged by their usefulness.
 const DAY: u64 = 90_000;
 
-/// What a turn came to, without ids and times.
+/// The result of a turn, without ids and times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub reply: Option<String>,
@@ -86,13 +86,13 @@ impl Outcome {
     fn of(live: &Live, ended: &TurnEnded) -> Self {
         let actions = ended.actions.iter().map(|action| (action.tool.clone(), action.status.to_string())).collect();
         let folder = live.folder.path().display().to_string();
-        // A question for approval names the action, whose id holds the time.
+        // A question for approval names the action, whose id contains the time.
         let plain = |reply: &String| {
             let named = ended
                 .actions
                 .iter()
                 .fold(reply.clone(), |said, act| said.replace(&act.id.to_string(), "#").replace(&code_of(act.id), "#"));
-            // Until when it can be answered is a time of the day.
+            // Its expiry is a time of day.
             let plain = match named.split_once(" until ") {
                 Some((before, after)) => format!("{before}{}", after.get(5..).unwrap_or_default()),
                 None => named,
@@ -103,7 +103,7 @@ impl Outcome {
     }
 }
 
-/// Lives it; gives what each turn and question came to, none for what a broken room lost.
+/// Runs the life; returns the result of each turn and question, or none if a broken room lost it.
 pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     let door = Arc::clone(&live.agent.outside.door);
     let mut outcomes = Vec::new();
@@ -138,7 +138,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
         outcomes.push(answer.map(|answer| words(answer.map_or_else(|error| error.to_string(), |json| shape(&json)))));
     }
     let line = json!({"id": "tide", "text": "the tide table hangs in the kitchen", "people": ["Bo"]}).to_string();
-    // Nothing speaks for this one, so that it doesn't outlive the next sleep.
+    // There is no reason to keep this one, so it doesn't survive the next sleep.
     let old = json!({"text": "zq1 blip2", "timestamp": "2025-12-01T09:00:00Z", "success": false}).to_string();
     let imported = live.try_at_door(door.import(vec![(1, line), (2, old)], true));
     outcomes.push(imported.map(|imported| words(format!("{:?}", imported.map(|imported| imported.kept).ok()))));
@@ -177,7 +177,7 @@ pub fn live_it(live: &Live) -> Vec<Option<Outcome>> {
     outcomes
 }
 
-/// A channel hears what was said on it alone, so each of them is spoken on.
+/// A channel only hears what is said on it, so each channel is used.
 fn speak_elsewhere(live: &Live) -> [Option<Outcome>; 2] {
     let outside = &live.agent.outside;
     [("console", &outside.console), ("websocket", &outside.websocket)].map(|(channel, desk)| {
@@ -186,7 +186,7 @@ fn speak_elsewhere(live: &Live) -> [Option<Outcome>; 2] {
     })
 }
 
-/// A message on a channel that nobody has set up: it is heard, its answer is refused, and a person drops that.
+/// A message on an unconfigured channel: it is accepted, its answer is refused, and a person drops it.
 fn write_from_outside(live: &Live) -> Option<Outcome> {
     let desk = live.agent.outside.desk("mqtt").expect("a channel");
     let mut accepted = desk.submit(Submission {
@@ -201,7 +201,8 @@ fn write_from_outside(live: &Live) -> Option<Outcome> {
     Some(Outcome { reply: Some(format!("{:?}", changed.map(|told| told.done).ok())), actions: Vec::new() })
 }
 
-/// One goal waits for a person, another for the first. Never two turns at once: which comes first is another matter in each life.
+/// One goal waits for a person, another for the first. Never two turns at once, because their order differs between
+/// lives.
 fn pursue(live: &Live) -> Vec<Option<Outcome>> {
     let door = Arc::clone(&live.agent.outside.door);
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
@@ -223,7 +224,7 @@ fn pursue(live: &Live) -> Vec<Option<Outcome>> {
     vec![ended.map(|ended| Outcome::of(live, &ended)), Some(words(format!("{stand:?}")))]
 }
 
-/// Everything that is done with concepts: what repeats is promoted, a document is read, and records are kept and forgotten.
+/// All operations on concepts: promotion, reading a document, and pinning and forgetting records.
 fn know(live: &Live) -> Vec<Option<Outcome>> {
     let door = Arc::clone(&live.agent.outside.door);
     let words = |said: String| Outcome { reply: Some(said), actions: Vec::new() };
@@ -257,8 +258,8 @@ fn know(live: &Live) -> Vec<Option<Outcome>> {
         ("memory_associated", concept),
     ] {
         let answer = live.try_at_door(door.inquire(tool, params));
-        // Concepts are numbered as they come, and rooms on threads of their own bring them in any order: what hangs
-        // together with the first one is another matter in each life.
+        // Concepts are numbered in order of arrival, and rooms on separate threads bring them in any order. So what
+        // is related to the first one differs between lives.
         let told = |found: serde_json::Value| match tool {
             "memory_associated" => format!("found: {}", found["results"].is_array()),
             _ => shape(&found),
@@ -280,7 +281,7 @@ fn know(live: &Live) -> Vec<Option<Outcome>> {
     outcomes
 }
 
-/// What each room remembers is exported and comes back: it is known, but for a line that is no record.
+/// Every room's memory is exported and imported: everything is known already, except an invalid line.
 fn carry(live: &Live) -> Vec<Option<Outcome>> {
     let door = Arc::clone(&live.agent.outside.door);
     let owns = |part: &&Part| part.hears.iter().any(|wire| wire.signal == ExportRecords::NAME);
@@ -296,7 +297,7 @@ fn carry(live: &Live) -> Vec<Option<Outcome>> {
     outcomes
 }
 
-/// What takes weeks of experience to come about by itself, said at the door.
+/// Sends directly at the door what would take weeks of experience to occur.
 fn practise(live: &Live) {
     let door = Arc::clone(&live.agent.outside.door);
     let moved = |by: f64| MovementSensed {
@@ -308,7 +309,7 @@ fn practise(live: &Live) {
         after: BTreeMap::from([("yaw".into(), by)]),
         travelled: None,
     };
-    // The fifth goes otherwise than the four before it.
+    // The fifth differs from the four before it.
     [10.0, 10.0, 10.0, 10.0, 0.0].into_iter().for_each(|by| door.sense(moved(by)));
     let cup = Detection { name: "cup".into(), confidence: Confidence::clamped(0.9), frame: Some([0.4, 0.4, 0.6, 0.6]) };
     let seen = Observed { source: "camera".into(), objects: vec![cup], people: Vec::new(), sound: None, pose: None };
@@ -415,7 +416,7 @@ fn practise(live: &Live) {
     say(&door, "execution_tracker", OutcomeDoubted { started: begun(&door), known: String::new() });
 }
 
-/// Something that was begun, and of which nobody knows whether it happened.
+/// An action that began, with an unknown result.
 fn begun(door: &Door) -> ExecutionStarted {
     let intent = Intent {
         turn: door.fresh_id(),
@@ -449,12 +450,12 @@ fn begun(door: &Door) -> ExecutionStarted {
     }
 }
 
-/// A word of one of the rooms of learning.
+/// A signal in the name of one of the learning rooms.
 fn say<S: Signal>(door: &Door, room: RegionName, signal: S) {
     door.put(room, door.fresh_id(), Trust::Own, signal);
 }
 
-/// The answer without what differs from run to run: ids, measured times, and what is still on its way.
+/// The answer without what differs between runs: ids, measured times, and pending messages.
 fn shape(answer: &serde_json::Value) -> String {
     if let Some(results) = answer.pointer("/results").and_then(|results| results.as_array()) {
         let mut texts: Vec<String> = results.iter().map(|found| found["text"].to_string()).collect();
@@ -466,7 +467,7 @@ fn shape(answer: &serde_json::Value) -> String {
     fields.map(|field| format!("{field}: {}", answer[*field])).collect::<Vec<_>>().join(", ")
 }
 
-/// Every room with every signal that it hears, out of the parts list.
+/// Every room with every signal that it hears, from the parts list.
 pub fn pairs(live: &Live, of: impl Fn(maxim_actors::region::WardKind) -> bool) -> Vec<(RegionName, &'static str)> {
     let parts = live.agent.parts.iter().filter(|part| of(part.kind));
     parts.flat_map(|part| part.hears.iter().map(|wire| (part.name, wire.signal))).collect()

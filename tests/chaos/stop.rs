@@ -1,4 +1,4 @@
-//! A hard stop under load: whatever the brain is busy with, the next effect is refused.
+//! A hard stop under load: whatever the brain is doing, the next effect is refused.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,13 +13,13 @@ use maxim_bus::{Envelope, Lsn, Trust};
 
 use super::live::{LIMIT, Live, Plan, durable_store};
 
-/// A bound that is behaviour, with room for a machine that is busy with everything else.
+/// A limit on behaviour, with reserve for a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(1);
 const QUEUED: usize = 100_000;
 /// Turns in flight at once.
 const CREDIT: usize = 4;
 
-/// When the rooms took the stop, and what was done after it.
+/// When the rooms heard the stop, and the actions after it.
 #[derive(Default)]
 struct Watch {
     stopped: Mutex<Option<Instant>>,
@@ -70,7 +70,7 @@ fn a_stop_overtakes_a_hundred_thousand_queued_percepts() {
     println!("stop with {queued} percepts at the gateway: latch {took:?}, in the rooms after {heard:?}");
     assert!(queued > QUEUED / 10, "the load was there: {queued}");
     assert!(heard < AT_ONCE, "{heard:?}");
-    // What had its permit before may still end; nothing begins.
+    // An action with an earlier permit may still end; none begins.
     live.within(LIMIT, "turns go on, without effects", || {
         let before = (watch.ended.load(Ordering::SeqCst), watch.effects.load(Ordering::SeqCst));
         std::thread::sleep(Duration::from_millis(100));

@@ -1,7 +1,8 @@
-//! What two lives are compared by: the state of each room, without what says only when and under which name.
+//! Compares two lives: the state of each room, without times and ids.
 //!
-//! Ids hold chance and the time at which they were drawn; everything else of a state is compared as it is, but for what depends
-//! on which of two rooms that work at once comes first. That is named here, room by room, with the reason.
+//! Ids contain randomness and the time when they were made. Everything else in a state is compared exactly, except
+//! where it depends on the order of two rooms that work at the same time. Those exceptions are listed here, room by
+//! room, with the reason.
 
 use std::collections::BTreeMap;
 
@@ -13,36 +14,36 @@ use super::live::Live;
 
 pub type States = BTreeMap<RegionName, Value>;
 
-/// What two lives without harm differ in as well, which is what two dozen of them were found to; the last is seen only where
-/// a room is kept from its mail for some milliseconds. A `*` is each item of a list, or each value of an object.
+/// The differences between two undisturbed lives, as found in two dozen of them. The last is only seen when a room is
+/// kept from its mail for some milliseconds. A `*` is each item of a list, or each value of an object.
 const BY_CHANCE: &[(RegionName, &str, Chance)] = &[
-    // Of one movement two rooms find something that hurts, at once.
+    // Two rooms find pain in one movement, at the same time.
     ("pain_detector", "/felt", Chance::Order),
     ("working_memory", "/entries", Chance::Order),
-    // Which moment a change of energy belongs to: of two messages of one turn either may come first. So do what is learned of
-    // moments, and what is weighed by that.
+    // The moment to which a change of energy belongs: two messages of one turn may come in either order. What is
+    // learned from moments, and what is weighted by it, differs too.
     ("significance", "/weights", Chance::Value),
     ("significance", "/told", Chance::Value),
     ("significance", "/waiting/#/*/1/uses", Chance::Value),
     ("salience", "/weights", Chance::Value),
     ("working_memory", "/entries/*/salience", Chance::Value),
-    // Characters of a prompt for each token that the server counted; what is in it is weighed by the same.
+    // Characters of a prompt per token that the server counted; the prompt's contents depend on the same weights.
     ("prefrontal_cortex", "/window/ratio", Chance::Value),
-    // Bytes of what was kept: numbers that chance touches have more digits or fewer.
+    // Bytes of stored data: random numbers have more digits or fewer.
     ("consolidation", "/last/bytes_before", Chance::Value),
     ("consolidation", "/last/bytes_after", Chance::Value),
     ("hippocampus", "/round/tally/bytes_before", Chance::Value),
     ("hippocampus", "/round/tally/bytes_after", Chance::Value),
-    // When the machine's own battery was looked at.
+    // When the machine's own battery was checked.
     ("energy", "/battery/at", Chance::Value),
-    // Which memories came up how often: a question of one room may come before or after what another one has stored.
+    // How often memories were used: a question of one room may come before or after another room's write.
     ("hippocampus", "/accesses/*/times", Chance::Value),
-    // Of records that two rooms take out at once either is heard of first.
+    // Two rooms remove records at the same time, in either order.
     ("cross_layer_graph", "/gone", Chance::Order),
 ];
 
 enum Chance {
-    /// The same things, in another order.
+    /// The same items, in another order.
     Order,
     Value,
 }
@@ -54,7 +55,7 @@ pub fn states(live: &Live) -> States {
         let read = part.state?;
         let state = read(&live.agent.frame.store).unwrap_or_else(|error| panic!("{}: {error}", part.name));
         let mut state = nameless(state, &folder);
-        // What is left out first is not sorted by.
+        // Values that are left out must be removed before sorting.
         let of_room = |is_value: bool| {
             let chance = BY_CHANCE.iter().filter(move |(room, ..)| *room == part.name);
             chance.filter(move |(.., chance)| matches!(chance, Chance::Value) == is_value)
@@ -72,7 +73,7 @@ fn sort(list: &mut Value) {
     }
 }
 
-/// Changes what lies at a path, where something does.
+/// Changes the value at a path, if it exists.
 fn change(value: &mut Value, path: &str, how: &impl Fn(&mut Value)) {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let found: Vec<&mut Value> = match value {
@@ -87,7 +88,7 @@ fn change(value: &mut Value, path: &str, how: &impl Fn(&mut Value)) {
     }
 }
 
-/// Ids are alike, and what was ordered or sorted by them is sorted by the rest of it.
+/// Makes ids equal; what was ordered by ids is ordered by the rest.
 fn nameless(value: Value, folder: &str) -> Value {
     match value {
         Value::String(text) => Value::String(without_ids(&text).replace(folder, "~")),
@@ -111,7 +112,7 @@ fn nameless(value: Value, folder: &str) -> Value {
     }
 }
 
-/// The text with each id in it made `#`, and so the letters by which it is called.
+/// The text with each id replaced by `#`, and the letters that name it too.
 fn without_ids(text: &str) -> String {
     const LENGTH: usize = 36;
     let mut plain = String::with_capacity(text.len());
@@ -132,7 +133,7 @@ fn without_ids(text: &str) -> String {
     called.into_iter().fold(plain, |plain, code| plain.replace(&format!(" {code}”"), " #”"))
 }
 
-/// Where two lives differ, room by room; nothing where they don't.
+/// The differences of two lives, room by room; empty if there are none.
 pub fn differences(these: &States, those: &States) -> Vec<String> {
     assert_eq!(these.keys().collect::<Vec<_>>(), those.keys().collect::<Vec<_>>());
     let mut found = Vec::new();
@@ -142,8 +143,8 @@ pub fn differences(these: &States, those: &States) -> Vec<String> {
     found
 }
 
-/// What harm did: it comes `again` in a second life with the same harm, beside another twin, as what came of a rare chance
-/// doesn't.
+/// The differences caused by the harm: they occur `again` in a second life with the same harm, compared with another
+/// twin. A rare random difference doesn't.
 pub fn by_harm(differs: Vec<String>, again: impl FnOnce() -> Vec<String>) -> Vec<String> {
     if differs.is_empty() {
         return differs;

@@ -1,4 +1,4 @@
-//! What holds, by which layer, and what is said of a faulty configuration.
+//! The configuration in force, its layers, and the messages about a faulty one.
 
 use std::fs;
 

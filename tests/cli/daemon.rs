@@ -1,4 +1,4 @@
-//! What is asked of a daemon, what is made of its answers, and what is said when there is none.
+//! Requests to a daemon, the handling of its answers, and messages without a daemon.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -31,7 +31,7 @@ fn without_a_daemon_each_command_says_what_it_tried() {
         assert!(done.err.contains("~/.local/state/maxim/daemon.json"), "{command:?} {done:?}");
     }
     insta::assert_snapshot!(home.run(&["status"]).err, @"maxim: no daemon is running; tried ~/.local/state/maxim/daemon.json, which isn't there; start one with `maxim run`, or name it with --url or --data");
-    // Nobody listens on port 1.
+    // Nothing listens on port 1.
     let url = "http://127.0.0.1:1".to_owned();
     note(&home, &url, 1);
     let done = home.run(&["status"]);
@@ -220,7 +220,7 @@ fn recall_prints_a_line_each_and_an_import_counts_and_names_bad_lines() {
 fn chat_answers_line_by_line_in_a_pipe() {
     let home = Home::new();
     let daemon = door(vec![
-        // It asks what happens beside its lines first, and goes without where nobody tells.
+        // It first asks for events besides its own lines, and continues without them if the answer is 404.
         (404, json!({})),
         (200, json!({"id": "1", "reply": "one", "actions": []})),
         (200, json!({"latched": true, "latency_us": 5})),

@@ -1,4 +1,4 @@
-//! The daemon's side of the wire, word by word, so that what the client sends is seen as it is sent.
+//! A fake daemon that shows exactly what the client sends.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use serde_json::Value;
 
-/// A daemon's HTTP door that answers as it is told, once for each answer, and keeps what it was asked.
+/// A daemon's HTTP door with given answers, each used once; stores the requests.
 pub struct Door {
     pub url: String,
     pub asked: JoinHandle<Vec<Asked>>,
@@ -25,7 +25,7 @@ pub fn door(answers: Vec<(u16, Value)>) -> Door {
         answers
             .into_iter()
             .map(|(status, answer)| {
-                // Who only looks whether somebody listens says nothing.
+                // A mere connection test sends nothing.
                 loop {
                     let (stream, _) = listener.accept().expect("a caller");
                     if let Some(asked) = serve(stream, status, &answer) {

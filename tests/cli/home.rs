@@ -1,4 +1,4 @@
-//! A home of its own for each test, and the real binary in it.
+//! A separate home for each test, with the real binary.
 
 use std::fs;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ impl Home {
         self.done(self.command(args).env(variable, value).output().expect("runs"))
     }
 
-    /// The output with the home's own path as `~`.
+    /// The output with the home's path replaced by `~`.
     pub fn done(&self, output: Output) -> Done {
         let text =
             |bytes: Vec<u8>| String::from_utf8(bytes).expect("text").replace(&*self.0.path().to_string_lossy(), "~");
@@ -70,7 +70,7 @@ impl Done {
     }
 }
 
-/// Leaves the note by which a daemon is found.
+/// Writes the note by which a daemon is found.
 pub fn note(home: &Home, url: &str, pid: u32) {
     DaemonNote { url: url.into(), pid, started: Timestamp::UNIX_EPOCH, birth: None, asks_for: None }
         .write(&home.data())

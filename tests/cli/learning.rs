@@ -32,7 +32,7 @@ fn a_brain_learns_what_is_worth_doing_and_what_lacks_its_memory_does_not() {
     let hurts = |episode: usize| interval(&whole["hurts"][episode - 1]);
     assert!(hurts(9)[0] > hurts(8)[1], "when things change sides it gets hurt: {whole}");
     assert!(hurts(12)[1] < hurts(9)[0], "and learns that too: {whole}");
-    // What is said to be switched off is, and is at work where it isn't.
+    // What the report calls switched off is off, and it works in the other runs.
     for (name, left) in [("without episodes", "episodes"), ("without sleep", "sleeps"), ("without memory", "lessons")] {
         assert_eq!(brain(&figures, name)["left"][left], 0.0, "{name}");
         assert!(whole["left"][left].as_f64().is_some_and(|count| count > 3.0), "{whole}");

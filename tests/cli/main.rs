@@ -1,4 +1,4 @@
-//! The command line as scripts see it: the real binary, a home of its own, exit codes and words.
+//! The command line as scripts see it: the real binary, a separate home, exit codes and messages.
 
 mod configuration;
 mod daemon;

@@ -1,4 +1,4 @@
-//! The doors to the mind's laws: replies are read and tools are ranked without a daemon.
+//! Commands for the mind's laws: replies are parsed and tools are ranked without a daemon.
 
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ fn what_events_teach_and_when_moments_were_is_told_line_by_line() {
     let done = home.run(&["nac", "learn", "--in", "events.jsonl"]);
     let learned = lines(&done);
     assert_eq!((done.code, learned.len()), (Some(2), 4), "{done:?}");
-    // V = 0.5 + 0.14·(1 − 0.5), then 0.57 + 0.14·(0 − 0.57); what is malformed teaches nothing.
+    // V = 0.5 + 0.14·(1 − 0.5), then 0.57 + 0.14·(0 − 0.57); malformed lines teach nothing.
     for (at, value, rpe) in [(0, 0.57, 0.5), (2, 0.4902, -0.57)] {
         let near = |name: &str, expected: f64| learned[at][name].as_f64().is_some_and(|n| (n - expected).abs() < 1e-9);
         assert!(near("value", value) && near("rpe", rpe), "{}", learned[at]);
@@ -104,7 +104,7 @@ fn what_events_teach_and_when_moments_were_is_told_line_by_line() {
     home.write("work/times.jsonl", "{\"id\": 1, \"timestamp\": \"2026-03-02T06:00:00Z\"}\n{\"timestamp\": \"noon\"}\n");
     let done = home.run(&["scn", "bins", "--in", "times.jsonl"]);
     let binned = lines(&done);
-    // A Monday, the second of March, at a quarter of the day.
+    // Monday, the second of March, at 6 o'clock.
     let told = ["hour", "day", "week", "month"].map(|bin| binned[0][bin].as_u64());
     assert_eq!((done.code, told), (Some(2), [6, 0, 0, 3].map(Some)), "{done:?}");
     assert_eq!(binned[0]["phases"]["circadian"], 0.25);

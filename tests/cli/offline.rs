@@ -79,7 +79,7 @@ fn a_bad_line_of_an_import_is_named_and_the_rest_is_kept() {
 fn an_export_that_is_imported_elsewhere_exports_the_same_bytes() {
     let (home, other) = (filled(), Home::new());
     let done = home.run(&["memory", "export", "all.jsonl", "--json"]);
-    // Two episodes, what clocks know, when something was done, what that led to, and how often outcomes were seen.
+    // Two episodes, the clocks' state, past actions, causal links, and the number of observed outcomes.
     assert_eq!((done.code, &done.json()["exported"]), (Some(0), &json!(6)), "{done:?}");
     let exported = fs::read_to_string(home.path("work/all.jsonl")).expect("written");
     assert!(exported.contains("0.30000000000000004") && exported.lines().count() == 6, "{exported}");
@@ -95,7 +95,7 @@ fn an_export_that_is_imported_elsewhere_exports_the_same_bytes() {
     assert_eq!(recalled.out, home.run(&["memory", "recall", "spare key", "--json"]).out);
 }
 
-/// A line of a life in which a few tools are used at hours that are no rhythm, or by chance look like one for a while.
+/// A line from a life in which a few tools are used at hours without a rhythm, or with an apparent one for a while.
 fn used(n: u32) -> Value {
     let at = n.wrapping_mul(2_654_435_761) >> 16;
     let at = format!("2025-{:02}-{:02}T{:02}:{:02}:00Z", 1 + n / 56, 1 + n % 56 / 2, at % 24, at / 24 % 60);
@@ -215,7 +215,7 @@ fn concepts_of_another_brain_come_in_by_their_names_over_all_parts_of_a_file() {
     assert_eq!(other.run(&["memory", "ingest", "there.md"]).code, Some(0));
     let lines = other.run(&["memory", "export", "-"]).out;
     assert!(lines.len() > 80 << 10, "it goes in several parts: {}", lines.len());
-    // What names others comes before them.
+    // Lines that refer to others come before them.
     let turned: Vec<&str> = lines.lines().rev().collect();
     home.write("work/there.jsonl", &turned.join("\n"));
     let done = home.run(&["memory", "import", "there.jsonl", "--json"]);
@@ -368,7 +368,7 @@ fn a_result_of_a_calculation_is_pinned_and_forgotten_by_its_id() {
             "created": "2026-01-05T09:00:00Z", "accessed": "2026-01-05T09:00:00Z", "access_count": 0,
             "long_term": false, "provenance": "own_experience", "trust": "owner", "run": "r1",
         });
-        // As an export writes it: what it is of comes first.
+        // In the exporter's order: the layer comes first.
         format!(r#"{{"layer":"angular_gyrus","part":"records","key":"{id}","record":{record}}}"#)
     };
     let lines = format!("{}\n{}\n", fact("sum-1", "40 + 2"), fact("sum-2", "6 * 7"));

@@ -1,4 +1,4 @@
-//! Questions to memory and its upkeep, door by door, on a store without a daemon.
+//! Questions to memory and its upkeep, command by command, on a store without a daemon.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn each_door_answers_many_questions_as_it_answers_one() {
     let mut answer = lines(&done).remove(0);
     assert_eq!((done.code, &answer["id"]), (Some(0), &json!(7)));
     assert_eq!((&one["known"], &one["outcomes"][0][0]), (&json!(true), &json!("failure")), "as the import said: {one}");
-    // How sure it is fades while the two are asked.
+    // Confidence decreases between the two questions.
     let mut sure = [answer["results"][0].take(), one].map(|mut told| (told["confidence"].take(), told));
     let [(first, told), (then, again)] = &mut sure;
     assert_eq!(told, again);
@@ -198,11 +198,12 @@ fn a_date_is_the_start_of_that_day_where_the_body_is() {
         assert_eq!(done.code, Some(0), "{done:?}");
         lines(&done).len()
     };
-    // Both episodes are of 9 o'clock in Greenwich, on 5 January.
+    // Both episodes are at 9 o'clock in Greenwich, on 5 January.
     assert_eq!(found("UTC", &["--after", "2026-01-05"]), 2);
     assert_eq!(found("UTC", &["--before", "2026-01-05"]), 0);
     assert_eq!(found("UTC", &["--after", "2026-01-05", "--before", "2026-01-06"]), 2);
-    // Then it is 23 o'clock of the same day in Kiritimati, and 21 o'clock of the day before 12 hours west of Greenwich.
+    // Then it is 23 o'clock of the same day in Kiritimati, and 21 o'clock of the previous day 12 hours west of
+    // Greenwich.
     assert_eq!(found("Pacific/Kiritimati", &["--after", "2026-01-06"]), 0);
     assert_eq!(found("Etc/GMT+12", &["--after", "2026-01-05"]), 0);
     assert_eq!(found("Etc/GMT+12", &["--before", "2026-01-05"]), 2);

@@ -19,7 +19,7 @@ fn write(home: &Home, name: &str, text: &str) -> String {
     name.to_owned()
 }
 
-/// Each expectation with whether it holds.
+/// Each expectation, and whether it holds.
 fn checked(document: &Value) -> Vec<(String, bool)> {
     let scenarios = document["scenarios"].as_array().expect("scenarios").iter();
     let all = scenarios.flat_map(|scenario| scenario["expectations"].as_array().expect("a list"));

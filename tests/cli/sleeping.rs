@@ -1,4 +1,4 @@
-//! `maxim memory sleep` on the store itself: what was made small leaves the disk.
+//! `maxim memory sleep` on the store itself: compressed episodes leave the disk.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -7,14 +7,14 @@ use serde_json::json;
 
 use crate::home::Home;
 
-/// Episodes that are imported: far more bytes than may be replaced without being rewritten.
+/// Number of imported episodes: far more bytes than may be replaced without a rewrite.
 const EPISODES: usize = 3_000;
-/// Begins what each episode holds that can't be made smaller.
+/// Begins the incompressible part of each episode.
 const MARK: &[u8] = b"%%noise%%";
-/// Whole episodes at most that the disk holds after a sleep: the newest.
+/// Maximum number of whole episodes on disk after a sleep: the newest.
 const WHOLE: usize = 400;
 
-/// Letters in which no compression finds anything, other ones for each number.
+/// Incompressible letters, different for each number.
 fn noise(number: usize) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
     let mut state = number as u64 + 0x9E37_79B9_7F4A_7C15;
@@ -28,7 +28,7 @@ fn noise(number: usize) -> String {
     format!("{}{letters}", String::from_utf8_lossy(MARK))
 }
 
-/// A home with episodes of years ago, none of which was of use.
+/// A home with years-old episodes, none of which was useful.
 fn lived() -> Home {
     let line = |number: usize| {
         let (day, hour, minute) = (1 + number / 144 % 28, number / 6 % 24, number % 6 * 10);
@@ -46,7 +46,7 @@ fn lived() -> Home {
     home
 }
 
-/// Whole episodes in the file of records, alive or not.
+/// Whole episodes in the file of records, live or dead.
 fn held(home: &Home) -> usize {
     let pack = std::fs::read(home.path(".local/state/maxim/store/pack")).expect("read");
     pack.windows(MARK.len()).filter(|part| *part == MARK).count()
@@ -84,7 +84,7 @@ fn what_the_end_came_before_leaves_the_disk_with_the_next_command() {
     });
     assert!(is_cut_off, "killed right after its report, some command has not rewritten yet");
     assert_eq!(home.run(&["memory", "stats"]).code, Some(0));
-    // What the kill cut off while it was written anew stands there twice, until that room is written over.
+    // Data whose rewrite the kill interrupted exists twice, until that room is rewritten.
     let held = held(&home);
     assert!(held + EPISODES * 4 / 5 < at_its_end, "{held} of {at_its_end}");
 }

@@ -1,4 +1,4 @@
-//! The stop, with the daemon wedged, half gone and gone.
+//! The stop, with a daemon that hangs, is half gone, or is gone.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -74,7 +74,7 @@ fn a_stop_without_a_daemon_leaves_a_request_for_the_next_start() {
     assert_eq!(done.code, Some(75), "{done:?}");
     assert!(done.err.contains("the next start will be stopped"), "{}", done.err);
     assert_eq!(fs::read_to_string(folder.stop_request()).expect("a request"), "smoke\n");
-    // A configuration that can't be read must not keep anyone from stopping.
+    // An unreadable configuration must not prevent a stop.
     home.write("work/maxim.toml", "nonsense");
     let done = home.run(&["stop"]);
     assert_eq!(done.code, Some(75));
@@ -100,7 +100,7 @@ fn an_old_note_never_signals_another_program() {
 fn a_daemon_without_a_socket_gets_the_signal() {
     let home = Home::new();
     home.data();
-    // Waits for its standard input under the daemon's own name; SIGUSR1 ends what doesn't handle it.
+    // Waits for standard input under the daemon's own name; SIGUSR1 ends a process that doesn't handle it.
     let mut daemon = home.command(&["send", "-"]).stdin(Stdio::piped()).spawn().expect("runs");
     note(&home, "http://127.0.0.1:1", daemon.id());
     let done = home.run(&["stop", "--timeout", "0.3"]);

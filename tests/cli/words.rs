@@ -1,4 +1,4 @@
-//! Help, mistakes, and what other programs do with the output.
+//! Help, mistakes, and output as other programs use it.
 
 use std::fs;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use crate::home::Home;
 #[test]
 fn help_and_version_need_nothing_and_go_to_standard_output() {
     let home = Home::new();
-    // A broken configuration must not reach them.
+    // A broken configuration must not affect them.
     home.write("work/maxim.toml", "nonsense");
     let version = home.run(&["--version"]);
     assert_eq!((version.code, version.out.as_str()), (Some(0), concat!("maxim ", env!("CARGO_PKG_VERSION"), "\n")));

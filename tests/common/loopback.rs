@@ -1,8 +1,8 @@
-//! A server of ours on loopback, for as long as the process of the tests lives.
+//! A test server on loopback, which lives as long as the test process.
 
 use axum::Router;
 
-/// Serves in the background; its address as a URL.
+/// Serves in the background; returns its address as a URL.
 pub fn serve(app: Router) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("for tokio");

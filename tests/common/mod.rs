@@ -36,7 +36,7 @@ pub struct Bench {
     name: String,
     registry: ToolRegistry,
     pub settings: Settings,
-    /// It outlives the agent that is in it.
+    /// It outlives the agent in it.
     pub body: Body,
 }
 
@@ -44,7 +44,7 @@ pub fn core_tools() -> ToolRegistry {
     tools::core_registry().expect("the core tools register")
 }
 
-/// What a microphone's recogniser hands in.
+/// A message from a microphone's recogniser.
 pub fn speech(words: &str) -> Submission {
     Submission {
         channel: "http".into(),
@@ -68,7 +68,7 @@ impl Bench {
         Self::seeded(42, name, store, registry, settings)
     }
 
-    /// One whose clock begins at this time.
+    /// A bench whose clock begins at this time.
     pub fn at(time: &str) -> Self {
         Self::beginning(time, 42, "maxim", StateStore::in_memory(), core_tools(), Settings::default())
     }
@@ -93,7 +93,7 @@ impl Bench {
         Self { agent, clock, folder, store, latch, boot: 1, seed, name: name.into(), registry, settings, body }
     }
 
-    /// Throws the agent away as a crash of the process does, and starts it again on the same store.
+    /// Discards the agent as a crash of the process does, and restarts it on the same store.
     pub fn crash(&mut self) {
         self.boot += 1;
         let registry = self.registry.clone();
@@ -111,19 +111,19 @@ impl Bench {
         .0;
     }
 
-    /// Starts it again on the same store with another configuration.
+    /// Restarts it on the same store with another configuration.
     pub fn restart_with_settings(&mut self, settings: Settings) {
         self.settings = settings;
         self.crash();
     }
 
-    /// Starts it again on the same store with other tools.
+    /// Restarts it on the same store with other tools.
     pub fn restart_with(&mut self, registry: ToolRegistry) {
         self.registry = registry;
         self.crash();
     }
 
-    /// Takes so many steps, crashes, and lets a quarter of an hour pass; false when there was less to do.
+    /// Takes this many steps, crashes, and lets a quarter of an hour pass; false when there was less to do.
     pub fn crash_after(&mut self, steps: usize) -> bool {
         let is_whole = (0..steps).all(|_| self.agent.step());
         if is_whole {
@@ -133,7 +133,7 @@ impl Bench {
         is_whole
     }
 
-    /// Puts a message in without letting anything happen yet.
+    /// Submits a message without processing it yet.
     pub fn submit(
         &self,
         text: &str,
@@ -156,14 +156,14 @@ impl Bench {
         })
     }
 
-    /// A message on a channel that reaches outside, until nothing is left to do.
+    /// Delivers a message on a channel that reaches outside, and runs until nothing is left to do.
     pub fn arrives(&mut self, channel: &str, sender: &str, trust: Trust, text: &str, provider_id: &str) {
         let told = self.put_in(channel, sender, trust, text, provider_id);
         self.agent.settle();
         drop(told);
     }
 
-    /// The same without letting anything happen yet.
+    /// The same without processing it yet.
     pub fn put_in(
         &self,
         channel: &str,
@@ -232,7 +232,7 @@ impl Bench {
         self.agent.settle();
     }
 
-    /// A read-only question about the brain.
+    /// Asks a read-only question about the brain.
     pub fn inquire(&mut self, tool: &str, params: serde_json::Value) -> serde_json::Value {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let door = Arc::clone(&self.agent.outside.door);
@@ -256,7 +256,8 @@ impl Bench {
         self.outcome_of(runtime, asked).expect("answered")
     }
 
-    /// Polls once, so that the question is on the bus; then lets the rooms answer, in virtual time up to their deadlines.
+    /// Polls once, so that the question is on the bus. Then lets the rooms answer, in virtual time up to their
+    /// deadlines.
     fn outcome_of<T: std::fmt::Debug, E: std::fmt::Debug>(
         &mut self,
         runtime: &tokio::runtime::Runtime,
@@ -276,14 +277,14 @@ impl Bench {
         panic!("nobody answered");
     }
 
-    /// Hands lines of an import in.
+    /// Hands in lines of an import.
     pub fn import(&mut self, lines: Vec<(u64, String)>, all: bool) -> maxim_bus::signals::recall::EpisodesImported {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let door = Arc::clone(&self.agent.outside.door);
         self.answer_of(&runtime, door.import(lines, all))
     }
 
-    /// Lines of an export, of a file of which these episodes were refused.
+    /// Lines of an export, from a file of which these episodes were refused.
     pub fn import_beside(
         &mut self,
         lines: Vec<(u64, String)>,
@@ -295,14 +296,14 @@ impl Bench {
         self.answer_of(&runtime, door.import_beside(lines, false, refused, waits))
     }
 
-    /// A wish of the owner to one room.
+    /// A request of the owner to one room.
     pub fn ask<Q: maxim_bus::Query>(&mut self, room: maxim_bus::RegionName, question: Q) -> Q::Answer {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let door = Arc::clone(&self.agent.outside.door);
         self.answer_of(&runtime, door.ask(room, question))
     }
 
-    /// A command of a person to the PreemptionCircuit.
+    /// A person's command to the PreemptionCircuit.
     pub fn request(&mut self, request: maxim_bus::signals::lifecycle::PreemptionRequested) {
         let door = &self.agent.outside.door;
         door.put("door", door.fresh_id(), Trust::Owner, request);

@@ -1,4 +1,4 @@
-//! P5 for everything that is acknowledged over HTTP: what a person was told is done stays done over kill -9.
+//! P5 for everything acknowledged over HTTP: whatever a person was told is done stays done after kill -9.
 
 use serde_json::{Value, json};
 
@@ -10,33 +10,34 @@ fn letters(kind: &str, cycle: usize) -> String {
     format!("zq{kind}{digits}x")
 }
 
-/// For concepts: names that differ in one letter are taken for the same.
+/// For concepts: names that differ in one letter count as the same.
 const FERNS: [&str; 6] = ["quillwort", "bracken", "maidenhair", "moonwort", "spleenwort", "polypody"];
 
-/// What was acknowledged, by what shows it.
+/// Something acknowledged, by the evidence for it.
 #[derive(Debug)]
 enum Done {
-    /// An episode with this word is there.
+    /// An episode with this word exists.
     Remembered(String),
-    /// None is.
+    /// No episode with this word exists.
     Forgotten(String),
-    /// The export has it as kept for good.
+    /// The export shows it as pinned.
     Pinned(String),
-    /// It is among the goals, however it stands.
+    /// It is among the goals, in any state.
     Wanted(String),
-    /// The gate doesn't ask it any more.
+    /// The gate no longer asks it.
     Decided(String),
     Feared(String),
     Relation(String),
-    /// There is a concept of this name.
+    /// A concept of this name exists.
     Known(String),
-    /// Whether it keeps off the web, as it was told.
+    /// Whether it stays off the web, as it was told.
     Offline(bool),
     Held,
 }
 
 impl Done {
-    /// Every kind in turn comes last before the kill: what is acknowledged before it was waited for by who came later.
+    /// Each kind takes its turn as the last before the kill, because later requests wait for earlier
+    /// acknowledgements.
     const KINDS: usize = 13;
 
     fn do_one(kind: usize, cycle: usize, daemon: &Daemon) -> Self {
@@ -99,7 +100,7 @@ impl Done {
                 Self::Relation(name)
             }
             9 => {
-                // Names that differ in a letter are taken for slips of the same one.
+                // Names that differ in a letter count as misspellings of the same one.
                 let name =
                     ["quillwort", "bracken", "maidenhair", "moonwort", "spleenwort", "polypody"][cycle % 6].to_owned();
                 let answer = done(
@@ -198,7 +199,7 @@ fn exported(daemon: &Daemon) -> Vec<String> {
     }
 }
 
-/// The id of the episode with a word.
+/// The id of the episode with this word.
 fn found(daemon: &Daemon, word: &str) -> Option<String> {
     let (status, found) = daemon.get(&format!("/v1/memory/recall?query={word}&limit=3"));
     assert_eq!(status, 200, "{found}");
@@ -214,7 +215,7 @@ fn remembered(daemon: &Daemon, word: &str) -> String {
     found(daemon, word).expect("it was imported")
 }
 
-/// Has it asked about a command; the id under which a person may allow it.
+/// Makes the gate ask about a command; returns the approval's id.
 fn asked(daemon: &Daemon, wish: &str) -> String {
     daemon.say(wish);
     let asked = all(daemon, "/v1/approvals", "approvals");
@@ -223,7 +224,7 @@ fn asked(daemon: &Daemon, wish: &str) -> String {
     own.and_then(|asked| asked["id"].as_str()).unwrap_or_else(|| panic!("{wish} is asked: {asked:?}")).to_owned()
 }
 
-/// `MAXIM_KILL_CYCLES` makes it longer, as for the percepts.
+/// `MAXIM_KILL_CYCLES` makes the test longer, as for the percepts.
 #[test]
 fn nothing_of_any_kind_that_was_acknowledged_is_lost_over_kills() {
     let cycles = std::env::var("MAXIM_KILL_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(20);

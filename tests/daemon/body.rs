@@ -1,4 +1,5 @@
-//! A Reachy Mini's own daemon, in its mock mode, and the binary: what is moved is read back from the daemon (P1, P2, P24).
+//! A Reachy Mini's own daemon in its mock mode, and the binary: movements are read back from the daemon (P1, P2,
+//! P24).
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -12,29 +13,29 @@ use serde_json::{Value, json};
 use crate::components::folder;
 use crate::harness::{Daemon, PATIENCE, Place};
 
-/// It imports much before it listens.
+/// Its many imports take long before it listens.
 const STARTS: Duration = Duration::from_secs(180);
-/// How often it is started until it wakes up.
+/// Maximum number of starts until it wakes up.
 const ATTEMPTS: usize = 3;
-/// The lease, and what a busy machine takes.
+/// The lease, plus delays of a busy machine.
 pub const LEASE: Duration = Duration::from_millis(400);
-/// A lease that a busy machine doesn't break, in milliseconds; `lease.rs` has the usual one.
+/// A lease that holds on a busy machine, in milliseconds; `lease.rs` uses the default.
 const PATIENT: u32 = 300;
-/// Two readings of a body that stands still, in radians.
+/// Maximum difference of two readings of a body that stands still, in radians.
 const STILL: f64 = 0.004;
 
-/// The maker's daemon on a free port; its whole group ends with it.
+/// The maker's daemon on a free port; its whole process group ends with it.
 pub struct Reachy {
     child: Child,
     pub url: String,
     http: reqwest::Client,
     runtime: tokio::runtime::Runtime,
-    /// Where it runs, with its log.
+    /// Its folder, with its log.
     home: tempfile::TempDir,
 }
 
 impl Reachy {
-    /// None where it isn't installed, which is told loudly, and is a failure where it must be.
+    /// None if it isn't installed. That is printed, and is a failure where it is required.
     pub fn start() -> Option<Self> {
         let program: PathBuf = folder()?.join("reachy-mini/bin/reachy-mini-daemon");
         if !program.is_file() {
@@ -43,7 +44,7 @@ impl Reachy {
             println!("SKIPPED: {missing} isn't there; .ci/run installs it");
             return None;
         }
-        // Waking up fails in the maker's own code now and then where the machine is busy, and the daemon stays so.
+        // On a busy machine waking up sometimes fails in the maker's own code, and the daemon stays in that state.
         for _ in 0..ATTEMPTS {
             match Self::begin(&program) {
                 Ok(reachy) => return Some(reachy),
@@ -56,7 +57,7 @@ impl Reachy {
     /// Starts the daemon and waits until it runs.
     ///
     /// # Errors
-    /// What the daemon said, where it isn't going to run.
+    /// The daemon's words, if it isn't going to run.
     fn begin(program: &Path) -> Result<Self, String> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("bound").port();
@@ -108,7 +109,7 @@ impl Reachy {
         self.get("/api/state/full")["head_pose"]["yaw"].as_f64().expect("a yaw")
     }
 
-    /// Waits until the daemon has moved it past this yaw.
+    /// Waits until the body has moved past this yaw.
     fn until_past(&self, yaw: f64, daemon: &Daemon) {
         let begun = Instant::now();
         while self.yaw() < yaw {
@@ -117,7 +118,7 @@ impl Reachy {
         }
     }
 
-    /// Asserts that it stands still, from the end of the lease on; gives where.
+    /// Asserts that it stands still once the lease has ended; returns its yaw.
     fn assert_still(&self, what: &str) -> f64 {
         std::thread::sleep(LEASE);
         let first = self.yaw();
@@ -139,7 +140,7 @@ impl Drop for Reachy {
     }
 }
 
-/// A place whose agent is in this body, slow enough that there is time in the midst of a movement.
+/// A place whose agent has this body, slow enough to act during a movement.
 pub fn in_body(reachy: &Reachy, speed: f64, lease_ms: u32) -> Place {
     let place = Place::new();
     let folder = place.root.path().join("home/.config/maxim");
@@ -192,7 +193,7 @@ fn it_moves_a_reachy_mini_and_whatever_becomes_of_it_the_robot_stands_still() {
     assert_eq!(answer["actions"][0]["status"], "done", "{answer}");
     assert!(reachy.yaw().abs() < 0.03, "{}", reachy.yaw());
 
-    // Somebody else moves it: what isn't taken is no success, and a stop ends that too.
+    // Something else moves it: a refused target is no success, and a stop ends that movement too.
     assert_eq!(reachy.post("/api/move/goto", &json!({"head_pose": {"pitch": 0.2}, "duration": 30.0})), 200);
     let answer = daemon.say("look left 20 degrees");
     assert_eq!(answer["actions"][0]["status"], "failed", "{answer}");
@@ -200,7 +201,7 @@ fn it_moves_a_reachy_mini_and_whatever_becomes_of_it_the_robot_stands_still() {
     daemon.until("nobody moves it", || reachy.get("/api/move/running") == json!([]));
     clear(&place);
 
-    // Motors that are off are a fault, and no stop.
+    // Motors that are off are a fault, but no stop.
     assert_eq!(reachy.post("/api/motors/set_mode/disabled", &json!({})), 200);
     daemon.until("the fault is told", || body(&daemon)["state"] == "fault");
     assert!(body(&daemon)["fault"].as_str().is_some_and(|fault| fault.contains("motors are off")), "{}", body(&daemon));
@@ -247,7 +248,7 @@ fn a_robot_that_is_lost_is_a_latched_stop_and_the_status_tells_it_at_once() {
     let Some(reachy) = Reachy::start() else { return };
     let place = in_body(&reachy, 0.1, PATIENT);
     let daemon = start(&place);
-    // A daemon that hangs says nothing; that it is still there is no comfort.
+    // A hanging daemon sends nothing; its process still exists, which doesn't help.
     reachy.signal(Signal::STOP);
     let begun = Instant::now();
     daemon.until("told", || body(&daemon)["state"] == "fault");
@@ -297,7 +298,7 @@ fn a_stop_by_every_way_stops_a_moving_body() {
         daemon.until(way, || body(&daemon)["froze_after_us"].is_u64());
         let frozen = body(&daemon);
         println!("{way}: frozen {} us after it was raised", frozen["froze_after_us"]);
-        // The bound is 20 ms; a busy machine takes threads away for longer.
+        // The bound is 20 ms; a busy machine may suspend threads for longer.
         assert!(frozen["froze_after_us"].as_u64().is_some_and(|took| took < 200_000), "{way}: {frozen}");
         std::thread::sleep(LEASE);
         let still = body(&daemon)["pose"].clone();

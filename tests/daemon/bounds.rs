@@ -1,4 +1,4 @@
-//! P19: memory, queues, disk and file handles stay bounded, and running out of one loses nothing.
+//! P19: memory, queues, disk and file handles stay bounded, and exhausting one loses nothing.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -28,7 +28,7 @@ fn resident_kib(daemon: &Daemon) -> u64 {
     line.trim().trim_end_matches("kB").trim().parse().expect("a number")
 }
 
-/// What its files take of the disk. Their lengths say more: the pack is full of holes where something was forgotten.
+/// Disk space used by the files. Their lengths are larger: the pack has holes where something was forgotten.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: fs::DirEntry| match entry.file_type() {
@@ -43,14 +43,14 @@ fn without_a_free_file_handle_it_stops_and_goes_on_when_there_is_one() {
     let place = Place::new();
     let daemon = place.start();
     daemon.say("remember that the spare key is in the blue drawer");
-    // What is open stays so, and nothing more can be opened.
+    // Open files stay open, but no more can be opened.
     let none = |limit: Rlimit| Rlimit { current: Some(0), maximum: limit.maximum };
     let limit = getrlimit(Resource::Nofile);
     let before = prlimit(Some(pid(&daemon)), Resource::Nofile, none(limit)).expect("its limit is lowered");
     let address = daemon.url.trim_start_matches("http://");
     let held: Vec<TcpStream> = (0..32).map(|_| TcpStream::connect(address).expect("the kernel takes it")).collect();
     kill_process(pid(&daemon), Signal::USR1).expect("signalled");
-    // It can't be written now, and a missing file means stopped too.
+    // It can't be written now; a missing file means stopped too.
     let latch = place.data().join("latch.json");
     daemon.until("a crash would not forget the stop", || !latch.exists());
     drop(held);
@@ -69,17 +69,17 @@ fn without_a_free_file_handle_it_stops_and_goes_on_when_there_is_one() {
     }
 }
 
-/// A small file system of its own, gone with this.
+/// A small file system, removed when this is dropped.
 struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
-    /// None where this process may mount nothing.
+    /// None if this process isn't allowed to mount.
     fn at(place: &Path) -> Option<Self> {
         let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=48m", "none"]).arg(place).output();
         mount.is_ok_and(|ran| ran.status.success()).then(|| Self(place.to_owned()))
     }
 
-    /// Writes into a file until there is no room left.
+    /// Fills a file until the disk is full.
     fn fill(&self) -> std::path::PathBuf {
         let path = self.0.join("ballast");
         let mut file = fs::File::create(&path).expect("a file");
@@ -153,7 +153,7 @@ fn too_many_hung_threads_end_the_process_and_nothing_acknowledged_is_lost() {
     assert!(found["results"][0]["text"].as_str().is_some_and(|text| text.contains("blue drawer")), "{found}");
 }
 
-/// A laptop that is closed, a container that is frozen: what was at work then hangs no more than before.
+/// A closed laptop or a frozen container: work in progress must not count as hanging.
 #[test]
 fn a_process_that_is_stopped_for_a_while_gives_up_no_room() {
     let place = Place::new();
@@ -163,7 +163,7 @@ fn a_process_that_is_stopped_for_a_while_gives_up_no_room() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..8 {
-                // Longer than a room's deadline, in the midst of work; the pauses are what is tested.
+                // Longer than a room's deadline, during work; this test is about pauses.
                 kill_process(process, Signal::STOP).expect("signalled");
                 std::thread::sleep(Duration::from_millis(500));
                 kill_process(process, Signal::CONT).expect("signalled");
@@ -182,10 +182,10 @@ fn a_process_that_is_stopped_for_a_while_gives_up_no_room() {
     assert!(troubled.is_empty(), "{troubled:?}");
 }
 
-/// What may grow in a short soak without growing for ever.
+/// Growth allowed in a short soak; not growth for ever.
 const BOUNDED_KIB: u64 = 65_536;
 
-/// Messages that may wait for a room right after the load, each turn of which was awaited.
+/// Maximum backlog of a room right after the load, in which every turn was awaited.
 const DEEPEST: u64 = 2_048;
 
 /// Two minutes of 64 turns at a time, each awaited; `MAXIM_SOAK_SECONDS` makes it longer.
@@ -203,7 +203,7 @@ fn under_dense_load_nothing_grows_but_what_is_remembered() {
             let texts: Vec<String> = (0..64).map(|n| format!("what is {} + {n}?", said % 7)).collect();
             said += daemon.say_all(&texts);
         }
-        // Rooms that nobody waits for keep up too.
+        // Rooms that no caller waits for must keep up too.
         let regions = || daemon.get("/v1/status").1["regions"].as_array().cloned().expect("a list");
         let depth = |region: &Value| region["inbox_depth"].as_u64().expect("a number");
         let deepest = regions().into_iter().max_by_key(depth).expect("a room");
@@ -223,12 +223,12 @@ fn under_dense_load_nothing_grows_but_what_is_remembered() {
         handles_then <= handles + 8 && threads_then <= threads + 4,
         "{handles_then} handles, {threads_then} threads"
     );
-    // Beside what is remembered: caches and tails that fill up to their bounds, and space that compaction hasn't won back.
+    // In addition to memories: caches and tails up to their bounds, and space that compaction hasn't freed yet.
     assert!(resident_then < resident + 2 * turns + BOUNDED_KIB, "{resident} to {resident_then} KiB in {turns} turns");
     assert!(disk_then < disk + 4 * turns + BOUNDED_KIB, "{disk} to {disk_then} KiB in {turns} turns");
 }
 
-/// Connections that the kernel has taken for a port and the daemon not yet.
+/// Connections that the kernel has accepted for a port and the daemon hasn't.
 fn waiting(address: &str) -> usize {
     const LISTENS: &str = "0A";
     let port: u16 = address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
@@ -242,7 +242,7 @@ fn waiting(address: &str) -> usize {
     queue.expect("the daemon listens")
 }
 
-/// Sends a stop as a program that has nothing but a socket does, and tells how long that took.
+/// Sends a stop like a program that has only a socket, and returns how long that took.
 fn raw_stop(address: &str) -> Duration {
     let begun = Instant::now();
     let mut stream = TcpStream::connect(address).expect("connected");
@@ -272,11 +272,11 @@ fn half_requests_half_bodies_and_silence_take_no_place_from_a_stop() {
             let _ = stream.write_all(half.as_bytes());
             held.push(stream);
         }
-        // How soon so many are taken in depends on what else the machine does. What they hold then is what is tested.
+        // How soon so many are accepted depends on the machine. This test is about what happens then.
         daemon.until("all of them are taken in", || waiting(&address) == 0);
         let took = raw_stop(&address);
         assert!(took < Duration::from_secs(2), "{half:?}: the stop took {took:?}");
-        // What this client had kept open for its next request was closed too.
+        // The connection that this client kept open was closed too.
         daemon.until("it answers", || daemon.get("/v1/status").0 == 200);
         assert!(entries(&daemon, "fd") < 900, "{half:?}: {}", entries(&daemon, "fd"));
         assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
@@ -285,7 +285,7 @@ fn half_requests_half_bodies_and_silence_take_no_place_from_a_stop() {
     assert!(daemon.say("what is 2 + 2?")["reply"].as_str().is_some_and(|reply| reply.contains('4')));
 }
 
-/// A client on a slow line: its head comes in two parts, and the flood goes on between them.
+/// A client on a slow line: its head comes in two parts, and the flood continues between them.
 #[test]
 fn a_stop_whose_head_comes_in_two_parts_keeps_its_place_in_a_flood() {
     let place = Place::new();
@@ -311,7 +311,7 @@ fn a_stop_whose_head_comes_in_two_parts_keeps_its_place_in_a_flood() {
         stop.write_all(b"POST /v1/stop HT").expect("written");
         let begun = Instant::now();
         flood(1000);
-        // The pause between the parts is what is tested.
+        // This test is about the pause between the parts.
         std::thread::sleep(Duration::from_millis(500).saturating_sub(begun.elapsed()));
         let rest = format!("TP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}");
         stop.write_all(rest.as_bytes()).expect("written");
@@ -325,7 +325,7 @@ fn a_stop_whose_head_comes_in_two_parts_keeps_its_place_in_a_flood() {
     }
 }
 
-/// What lies between a program and its clock; none where it isn't installed.
+/// A library that fakes a program's clock; none if it isn't installed.
 fn fake_clock() -> Option<std::path::PathBuf> {
     let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
     folders.map(|folder| folder.path().join("faketime/libfaketimeMT.so.1")).find(|path| path.is_file())

@@ -1,11 +1,11 @@
-//! A chat where no daemon runs.
+//! A chat without a running daemon.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use crate::harness::Place;
 
-/// Says these lines, and gives the exit code, the answers and what it said beside them.
+/// Says these lines; returns the exit code, the answers and its other output.
 fn chat(place: &Place, lines: &str) -> (Option<i32>, String, String) {
     let mut chat = place.command();
     chat.args(["chat", "--plain", "--data"]).arg(place.data());
@@ -78,7 +78,7 @@ fn an_answer_that_comes_too_late_is_shown_when_it_comes() {
     typed.write_all(b"what is 6 * 7?\n").expect("typed");
     let mut line = || shown.next().expect("another line").expect("text");
     let first = line();
-    // Whether it is in time is the machine's matter; that it is shown once isn't.
+    // Whether it comes in time depends on the machine; it must be shown exactly once.
     let second = if first.contains("still at work") { line() } else { first };
     assert!(second.contains("42"), "{second}");
     drop(typed);

@@ -1,5 +1,5 @@
-//! Against the real things: the reference servers of the Model Context Protocol and its inspector, as their makers ship
-//! them. They are found in `MAXIM_COMPONENTS`, else in the user's cache, where `.ci/run` puts them.
+//! Against real programs: the reference servers of the Model Context Protocol and its inspector, as shipped. They are
+//! in `MAXIM_COMPONENTS`, else in the user's cache, where `.ci/run` puts them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Daemon, Place};
 
-/// Where other people's programs are.
+/// The folder of external programs.
 pub fn folder() -> Option<PathBuf> {
     let cache = || {
         let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache").into_os_string());
@@ -27,14 +27,14 @@ pub fn node() -> Option<PathBuf> {
     Some(fs::canonicalize(node).expect("it is there"))
 }
 
-/// node and the folder of the packages.
+/// node, and the folder of the packages.
 struct Components {
     node: PathBuf,
     folder: PathBuf,
 }
 
 impl Components {
-    /// None where they aren't installed, which is told loudly, and is a failure where they must be.
+    /// None if they aren't installed. That is printed, and is a failure where they are required.
     fn find() -> Option<Self> {
         let folder = folder()?;
         let package = folder.join("node_modules/@modelcontextprotocol/server-everything/package.json");
@@ -54,7 +54,7 @@ impl Components {
         self.folder.join(place).display().to_string()
     }
 
-    /// A section `[mcp.NAME]` with a reference server as a program.
+    /// A section `[mcp.NAME]` for a reference server as a program.
     fn program(&self, name: &str, package: &str, args: &[&str], more: &str) -> String {
         let mut command = vec![self.node.display().to_string(), self.script(package)];
         command.extend(args.iter().map(|arg| (*arg).to_owned()));
@@ -72,7 +72,7 @@ fn configure(place: &Place, toml: &str) {
     fs::write(folder.join("maxim.toml"), toml).expect("written");
 }
 
-/// Asks the servers what they offer, then starts the daemon and waits until they are connected.
+/// Asks the servers for their tools, then starts the daemon and waits until they are connected.
 fn start(place: &Place) -> Daemon {
     let (code, told, err) = place.cli(&["tools", "refresh", "--json"]);
     assert_eq!(code, 0, "{told}{err}");
@@ -90,7 +90,7 @@ fn action(answer: &Value) -> (&str, &str) {
     (action["tool"].as_str().unwrap_or_default(), action["status"].as_str().unwrap_or_default())
 }
 
-/// All that was written down of what was said last.
+/// The whole why-record of the latest message.
 fn why(place: &Place) -> String {
     place.cli(&["why", "last", "--json"]).1
 }
@@ -138,7 +138,7 @@ fn the_reference_server_of_files_serves_within_its_folder_and_the_gate() {
     assert!(text.contains("server files") && text.contains("mcp.files"), "{text}");
 }
 
-/// The reference server with everything, at an address.
+/// The reference server with all features, at an address.
 struct Everything(Child);
 
 impl Everything {
@@ -211,7 +211,7 @@ fn the_reference_server_with_everything_serves_by_pipes_and_by_http_and_comes_ba
             (daemon.say(&format!("use {server} trigger long running operation")), stopping.join().expect("stopped"))
         });
         assert_eq!(stopped.0, 0, "{stopped:?}");
-        // The call is cancelled by the latch itself, so its end may be heard before the stop is.
+        // The latch itself cancels the call, so its end may be reported before the stop.
         let is_told = |reply: &str| reply.starts_with("Stopped") || reply.contains("was cancelled by the stop");
         assert!(said["reply"].as_str().is_some_and(is_told), "{said}");
         daemon.until("told", || why(&place).contains(&format!("the tool server {server}: ")));
@@ -219,7 +219,7 @@ fn the_reference_server_with_everything_serves_by_pipes_and_by_http_and_comes_ba
     }
 }
 
-/// Whether a call has begun, by what is written down of it.
+/// Whether a call has begun, according to the why-record.
 fn has_begun(place: &Place, tool: &str) -> bool {
     place.cli(&["why", "last", "--json"]).1.contains(&format!("began {tool}"))
 }

@@ -1,5 +1,5 @@
-//! Attempts to get out, and what ordinary commands still can do: with the walls of the kernel alone, and with bubblewrap's
-//! namespaces around them. Where the kernel lacks a layer the report must say so.
+//! Attempts to escape, and what ordinary commands can still do: with only the kernel's restrictions, and with
+//! bubblewrap's namespaces too. If the kernel lacks a layer, the report must say so.
 
 use std::fs;
 use std::net::TcpListener;
@@ -72,7 +72,7 @@ pub(crate) fn place() -> Place {
     Place { folder, policy, latch, deadline: Duration::from_secs(120), stdin: Vec::new() }
 }
 
-/// The same with bubblewrap, if that can be used on this machine.
+/// The same with bubblewrap, if it works on this machine.
 pub(crate) fn place_in_namespaces() -> Option<Place> {
     match Bubblewrap::find(&harness::program()) {
         Ok(bubblewrap) => {
@@ -114,7 +114,7 @@ impl Place {
         self.policy.namespaces.is_some()
     }
 
-    /// Processes whose working folder lies in this place.
+    /// Number of processes whose working folder is in this place.
     pub(crate) fn living(&self) -> usize {
         let processes = fs::read_dir("/proc").expect("proc").flatten();
         let is_here = |cwd: std::path::PathBuf| cwd.starts_with(self.folder.path());
@@ -141,7 +141,7 @@ fn each_layer_of_a_run_is_enforced_or_reported_as_missing(place: Place) {
     assert_eq!(matches!(report.signals, Layer::Enforced { .. }), abi >= 6, "{report:?}");
     assert_eq!(matches!(report.network, Layer::Enforced { .. }), has_seccomp(), "{report:?}");
     assert_eq!(matches!(report.group, Layer::Enforced { .. }), has_seccomp(), "{report:?}");
-    // Root is held to a number of processes by a control group alone.
+    // For root, only a control group limits the number of processes.
     let is_counted = KernelSupport::probe().cgroup_controllers.iter().any(|controller| controller == "pids");
     let is_uncounted = rustix::process::geteuid().is_root() && !is_counted;
     assert_eq!(matches!(report.limits, Layer::Partial { .. }), is_uncounted, "{report:?}");
@@ -197,7 +197,7 @@ fn only_the_named_folders_can_be_reached(place: Place) {
         "echo x > /tmp/maxim-was-here".to_owned(),
         "echo x > /dev/tty".to_owned(),
         format!("mount --bind {} .", place.folder.path().join("outside").display()),
-        // The environment of this process, through which a secret could come.
+        // This process's environment, which might reveal a secret.
         format!("cat /proc/{}/environ", std::process::id()),
     ];
     for way in ways {
@@ -269,13 +269,14 @@ fn what_is_left_in_the_background_is_killed_and_named_when_the_command_ends(plac
     assert_eq!(outcome.ending, Ending::Exited(0));
     assert_eq!(outcome.stdout.text.lines().count(), 3, "{outcome:?}");
     assert_eq!(place.living(), 0, "{outcome:?}");
-    // Namespaces end all in them, so nobody may be left to be seen. One that has just begun is called as its parent.
+    // A namespace ends all processes in it, so none may be left. A process that has just started still has its
+    // parent's name.
     let is_sleep = |left: &LeftProcess| ["sleep", "bash", "nohup"].contains(&&*left.name);
     assert!(outcome.left.iter().all(is_sleep), "{:?}", outcome.left);
     assert!(outcome.left.len() == 3 || place.is_in_namespaces(), "{:?}", outcome.left);
-    // One that has closed all that could tell of it.
+    // A process that has closed everything that could reveal it.
     let quiet = place.bash("(setsid -f sleep 600; (sleep 600 &)) <&- >&- 2>&-");
-    // A refused `setsid -f` has forked by then, and its child may not have ended yet.
+    // A refused `setsid -f` has already forked, and its child may still run.
     let sleeping = quiet.left.iter().filter(|left| &*left.name != "setsid").count();
     assert!(sleeping == 1 || place.is_in_namespaces(), "{:?}", quiet.left);
     assert_eq!(place.living(), 0, "{quiet:?}");
@@ -287,7 +288,7 @@ fn the_group_cannot_be_left(place: Place) {
         println!("SKIPPED: no seccomp here; the test of the report asserts that this is told");
         return;
     }
-    // Job control asks for a group of its own for each job; setsid for a session.
+    // Job control needs a process group for each job; setsid a session.
     let outcome =
         place.bash("set -m 2>/dev/null; sleep 600 2>/dev/null & echo $!; setsid -f sleep 600; setsid true; echo $?");
     let pids: Vec<&str> = outcome.stdout.text.lines().collect();
@@ -305,7 +306,7 @@ fn nobody_signals_everyone(place: Place) {
         println!("SKIPPED: no seccomp here; the test of the report asserts that this is told");
         return;
     }
-    // Signal 0 asks whether one could be sent.
+    // Signal 0 only tests whether a signal could be sent.
     let outcome = place.bash("kill -0 -- -1 2>/dev/null || echo refused");
     assert_eq!(outcome.stdout.text, "refused\n", "{outcome:?}");
 }
@@ -354,7 +355,8 @@ fn limits_hold(place: Place) {
 
 fn what_a_call_writes_is_bounded(mut place: Place) {
     place.policy.limits.disk_bytes = 8 << 20;
-    // In the working folder and among temporary files; by many that live shortly; into a file without a name; files alone.
+    // In the working folder and among temporary files; by many short-lived processes; into an unnamed file; by the
+    // number of files.
     let ways = [
         "i=0; while :; do i=$((i+1)); head -c 200000 /dev/zero > f$i; done",
         "i=0; while :; do i=$((i+1)); head -c 200000 /dev/zero > $TMPDIR/f$i; done",
@@ -368,7 +370,7 @@ fn what_a_call_writes_is_bounded(mut place: Place) {
     }
     let outcome = place.bash("head -c 4000000 /dev/zero > f; sleep 0.3; rm f; yes | head -c 50000000 > /dev/null");
     assert_eq!((outcome.ending, outcome.filled), (Ending::Exited(0), None), "less than the bound, and pipes");
-    // Of a file that was there, its growth counts, whoever else writes.
+    // Only the growth of an existing file counts, whoever else writes.
     let old = place.folder.path().join("work/old");
     fs::write(&old, vec![1; 24 << 20]).expect("written");
     let Ok(born) = fs::metadata(&old).expect("there").created() else {
@@ -398,7 +400,7 @@ fn what_a_call_writes_is_bounded(mut place: Place) {
     assert_eq!(outcome.ending, Ending::DiskFilled, "{outcome:?}");
     let grown = fs::metadata(&old).expect("there").len().saturating_sub(24 << 20);
     println!("a file that was there grew by {grown} bytes of a bound of {}", 8 << 20);
-    // Others may write as they like.
+    // Other processes may write without limit.
     let begun = place.folder.path().join("work/begun");
     std::thread::scope(|scope| {
         let outside = place.folder.path().join("outside/big");
@@ -453,7 +455,7 @@ fn a_child_of_root_has_power_over_files_alone(place: Place) {
         Layer::Enforced { .. } => {
             let bits = outcome.stdout.text.split_ascii_whitespace().nth(1).expect("capabilities");
             let bits = u64::from_str_radix(bits, 16).expect("hexadecimal");
-            // CAP_CHOWN 0, CAP_DAC_OVERRIDE 1, CAP_FOWNER 3: owners and modes only where mounts bound them.
+            // CAP_CHOWN 0, CAP_DAC_OVERRIDE 1, CAP_FOWNER 3: owners and modes only where mounts limit them.
             let most = if place.is_in_namespaces() { 0b1011 } else { 0b10 };
             assert_eq!(bits & !most, 0, "{outcome:?}");
         }
@@ -466,7 +468,7 @@ fn a_stop_ends_everything_at_once(place: Place) {
     let fifo = place.folder.path().join("work/ready");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
     let outcome = std::thread::scope(|scope| {
-        // Reading the pipe waits until the command has come so far as to open it.
+        // Reading the pipe waits until the command has opened it.
         scope.spawn(|| {
             assert_eq!(fs::read_to_string(&fifo).expect("read"), "ready\n");
             assert!(place.living() >= 3, "it sees those that run");
@@ -479,8 +481,8 @@ fn a_stop_ends_everything_at_once(place: Place) {
     assert_eq!((outcome.ending, place.living()), (Ending::Stopped, 0), "{outcome:?}");
 }
 
-/// What Landlock refuses to open it still tells of: that a name is there, how big it is, when it was written; and it hides
-/// no process.
+/// Landlock still reveals metadata of files that it refuses to open: their existence, size and modification time. It
+/// also hides no processes.
 #[test]
 fn in_namespaces_nothing_else_is_even_there() {
     let Some(place) = place_in_namespaces() else { return };

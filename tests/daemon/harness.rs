@@ -1,4 +1,4 @@
-//! Starts the binary on a folder of its own and talks with it over HTTP.
+//! Starts the binary in its own folder and talks to it over HTTP.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,25 +14,26 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 pub type Socket = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
 
-/// Generous: machines are shared. A test that waits so long has failed.
+/// Generous, because machines are shared. A test that waits this long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Daemon {
     child: Child,
     pub url: String,
-    /// What its client shows.
+    /// The token that its client sends.
     pub token: String,
     pub said: Arc<Mutex<Vec<String>>>,
     http: reqwest::Client,
     runtime: tokio::runtime::Runtime,
 }
 
-/// The binary. Another user may not reach where it was built.
+/// The binary. Its build folder may be closed to other users.
 pub fn program() -> PathBuf {
     std::env::var_os("MAXIM_TEST_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_maxim").into(), PathBuf::from)
 }
 
-/// By another process: a file that this one has just written can't be run while a child that began meanwhile holds it.
+/// Copied by another process: a file just written by this process can't be executed while a child started meanwhile
+/// holds it open.
 pub fn copy_program(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().expect("cp runs").success());
 }
@@ -61,7 +62,7 @@ impl Place {
         self.root.path().join("work")
     }
 
-    /// The binary with nothing of this machine in its environment.
+    /// The binary with nothing from this machine's environment.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.root.path().join("home"));
@@ -69,14 +70,14 @@ impl Place {
         command
     }
 
-    /// A command line of the binary on this data folder: exit code, standard output, standard error.
+    /// Runs a command line of the binary on this data folder: exit code, standard output, standard error.
     pub fn cli(&self, args: &[&str]) -> (i32, String, String) {
         let output = self.command().arg("--data").arg(self.data()).args(args).output().expect("runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
     }
 
-    /// The address of the page with a key that lets in once, as `maxim open` prints it.
+    /// The page's address with a key for one login, as `maxim open` prints it.
     pub fn page(&self) -> String {
         let (code, address, err) = self.cli(&["open", "--print"]);
         assert_eq!(code, 0, "{err}");
@@ -91,17 +92,17 @@ impl Place {
         self.start_as(args, |_| {})
     }
 
-    /// One whose process is set up by the test.
+    /// Starts a daemon whose process the test configures.
     pub fn start_as(&self, args: &[&str], set_up: impl FnOnce(&mut Command)) -> Daemon {
         self.launch("127.0.0.1:0", args, set_up)
     }
 
-    /// One that wants this token, which the client of the test shows.
+    /// Starts a daemon that requires this token, which the test's client sends.
     pub fn start_guarded(&self, token: &str) -> Daemon {
         self.launch_guarded("127.0.0.1:0", &[], Some(token), |_| {})
     }
 
-    /// Where another was, after its end.
+    /// Starts at another daemon's address, after that one has ended.
     pub fn start_at(&self, url: &str) -> Daemon {
         self.launch(url.trim_start_matches("http://"), &[], |_| {})
     }
@@ -132,7 +133,7 @@ impl Place {
             .stderr(Stdio::piped());
         set_up(&mut command);
         let mut child = command.spawn().expect("the daemon starts");
-        // Its ends of pipes are the child's alone.
+        // Its pipe ends belong only to the child.
         drop(command);
         let said = Arc::new(Mutex::new(Vec::new()));
         if let Some(stderr) = child.stderr.take() {
@@ -155,7 +156,7 @@ impl Place {
             std::thread::yield_now();
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        // Its own token lies there before its note does; an open door has none.
+        // Its own token is written before its note; with an open door there is none.
         let own = || std::fs::read_to_string(self.data().join("token")).map(|own| own.trim_end().to_owned()).ok();
         let token = token.map(str::to_owned).or_else(own).unwrap_or_default();
         let shown = (AUTHORIZATION, format!("Bearer {token}").parse().expect("a header's value"));
@@ -198,7 +199,7 @@ impl Daemon {
         tokio_tungstenite::connect_async(request).await.expect("connected").0
     }
 
-    /// As somebody who shows nothing, or another token: the status.
+    /// A request without a token, or with another one: the status.
     pub fn stranger(&self, method: &str, path: &str, shown: Option<&str>) -> u16 {
         self.runtime.block_on(async {
             let client = http_client::builder(&Roots::Nobody).build().expect("a client");
@@ -210,7 +211,7 @@ impl Daemon {
         })
     }
 
-    /// What isn't JSON.
+    /// An answer that isn't JSON.
     pub fn text(&self, path: &str) -> String {
         self.runtime.block_on(async {
             let answer =
@@ -236,7 +237,7 @@ impl Daemon {
         })
     }
 
-    /// Posts with these headers: status and body.
+    /// Posts with these headers; returns status and body.
     pub fn post_with(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         self.runtime.block_on(async {
             let request = self.http.post(format!("{}{path}", self.url)).header("content-type", "application/json");
@@ -248,10 +249,10 @@ impl Daemon {
         })
     }
 
-    /// Posts as a provider does: status and body.
+    /// Posts like a provider; returns status and body.
     pub fn hook(&self, path: &str, headers: &[(&str, String)], body: &str) -> (u16, String) {
         self.runtime.block_on(async {
-            // Through a proxy the daemon is called by its public name.
+            // Through a proxy, requests use the daemon's public name.
             let mut request = self.http.post(format!("{}{path}", self.url)).header("host", "maxim.example.org");
             for (name, value) in headers {
                 request = request.header(*name, value);
@@ -270,7 +271,7 @@ impl Daemon {
         answer
     }
 
-    /// Many at once; the texts that were acknowledged as durable.
+    /// Sends many at once; returns the texts that were acknowledged as durable.
     pub fn tell_all(&self, texts: &[String]) -> Vec<String> {
         self.runtime.block_on(async {
             let sends = texts.iter().map(|text| async move {
@@ -286,7 +287,7 @@ impl Daemon {
         })
     }
 
-    /// Many at once, each awaited; how many got their reply.
+    /// Sends many at once and waits for each; returns how many got their reply.
     pub fn say_all(&self, texts: &[String]) -> usize {
         self.runtime.block_on(async {
             let sends = texts.iter().map(|text| async move {
@@ -308,7 +309,7 @@ impl Daemon {
         }
     }
 
-    /// SIGKILL, as a crash of the process.
+    /// SIGKILL, like a crash of the process.
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -319,7 +320,8 @@ impl Daemon {
         kill_process(pid, signal).expect("signalled");
     }
 
-    /// SIGSTOP, until each of its threads stands still: until one of them has taken the signal, all go on.
+    /// SIGSTOP, and waits until each of its threads is stopped: they run on until one of them has received the
+    /// signal.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
         let tasks = format!("/proc/{}/task", self.child.id());
@@ -330,13 +332,13 @@ impl Daemon {
         });
     }
 
-    /// SIGTERM; the exit code.
+    /// SIGTERM; returns the exit code.
     pub fn end(mut self) -> i32 {
         self.signal(Signal::TERM);
         self.child.wait().expect("ends").code().unwrap_or(-1)
     }
 
-    /// Waits until it ends by itself; the exit code.
+    /// Waits until it ends by itself; returns the exit code.
     pub fn ended(mut self) -> i32 {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -348,7 +350,7 @@ impl Daemon {
         }
     }
 
-    /// Waits until it ends by itself; the exit code, and all that it said.
+    /// Waits until it ends by itself; returns the exit code and all its output.
     pub fn ended_saying(mut self) -> (i32, String) {
         let deadline = Instant::now() + PATIENCE;
         while self.child.try_wait().expect("asked").is_none() {
@@ -358,7 +360,7 @@ impl Daemon {
         (self.child.wait().expect("ended").code().unwrap_or(-1), self.heard())
     }
 
-    /// What it has said on standard error so far.
+    /// Its standard error so far.
     pub fn heard(&self) -> String {
         self.said.lock().expect("no reader panicked").join("\n")
     }

@@ -1,4 +1,4 @@
-//! What the sandbox refuses call by call, for this user and for another than root.
+//! System calls that the sandbox refuses, for this user and for a user other than root.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +24,7 @@ attempts! {
     limits_priorities_and_cores_of_others_are_not_touched_by_the_usual_programs,
 }
 
-/// The words that start this test binary as a program in the sandbox.
+/// The arguments that start this test binary as a program in the sandbox.
 fn program() -> (PathBuf, Vec<String>) {
     let words = ["--exact", "raw_calls::a_program_in_the_sandbox", "--nocapture", "--test-threads=1", "-q"];
     (std::env::current_exe().expect("this program"), words.map(String::from).to_vec())
@@ -36,7 +36,7 @@ impl Place {
         self.order_or_stopped(order).expect("not stopped")
     }
 
-    /// None where the stop comes before it begins.
+    /// None if the stop comes before it begins.
     pub(crate) fn order_or_stopped(&self, order: &str) -> Option<ChildOutcome> {
         let permit = self.latch.permit(EffectKind::Other).ok()?;
         let work = self.folder.path().join("work");
@@ -90,12 +90,12 @@ fn nothing_of_the_daemon_is_reached_by_proc(place: Place) {
         let outcome = place.bash(&format!("echo 0 > /proc/{own}/{file}"));
         assert!(matches!(outcome.ending, Ending::Exited(1..)), "{file}: {outcome:?}");
     }
-    // Nothing but its three streams and what bash opens is there, whatever this process was started with.
+    // Only its three streams and bash's own files are open, whatever this process was started with.
     let inherited = fs::File::open("/etc/passwd").expect("open");
     rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).expect("set");
     let outcome = place.bash("ls /proc/$$/fd; true");
     assert!(outcome.stdout.text.lines().all(|number| matches!(number, "0" | "1" | "2" | "255")), "{outcome:?}");
-    // Out of its control group, if it has one.
+    // Leaves its control group, if it has one.
     let outcome = place
         .bash("for f in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do echo $$ > $f && echo out; done");
     assert!(!outcome.stdout.text.contains("out"), "{outcome:?}");
@@ -129,7 +129,7 @@ fn no_file_that_runs_as_its_owner_is_left(place: Place) {
         println!("SKIPPED: no seccomp here; the test of the report asserts that this is told");
         return;
     }
-    // One was there: what is written into it doesn't run as its owner.
+    // A file existed there: data written into it doesn't run as its owner.
     let there = place.folder.path().join("work/there");
     fs::write(&there, "old").expect("written");
     fs::set_permissions(&there, fs::Permissions::from_mode(0o6755)).expect("set");
@@ -154,7 +154,7 @@ fn no_file_that_runs_as_its_owner_is_left(place: Place) {
     assert!(seen >= 4, "{seen}: {outcome:?}");
 }
 
-/// What remains is told in SECURITY.md: modes and times of files of the user that the program runs as.
+/// SECURITY.md names what remains possible: changing modes and times of files of the program's own user.
 fn owners_and_modes_of_what_was_not_granted_stay(place: Place) {
     let outside = place.folder.path().join("outside");
     let (secret, theirs) = (outside.join("secret"), outside.join("theirs"));
@@ -230,7 +230,7 @@ fn limits_priorities_and_cores_of_others_are_not_touched_by_the_usual_programs(p
     assert!(outside.wait().expect("ended").success());
 }
 
-/// Where the tests are root, all of them once more as somebody else.
+/// If the tests run as root, all of them run once more as another user.
 #[test]
 fn all_of_it_holds_for_another_user_than_root() {
     const OTHER: &str = "1234";
@@ -239,7 +239,7 @@ fn all_of_it_holds_for_another_user_than_root() {
         println!("SKIPPED: needs root and setpriv; as this user they have run");
         return;
     };
-    // Where they were built may be closed to others.
+    // The build folder may be closed to other users.
     let folder = tempfile::tempdir().expect("a folder");
     let own = folder.path().join("own");
     fs::create_dir(&own).expect("made");

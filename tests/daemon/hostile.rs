@@ -1,4 +1,5 @@
-//! A thousand random programs that want to stay: under a stop and under a deadline nobody of them is left, in time.
+//! A thousand random programs that try to survive: after a stop or a deadline none of their processes remains, in
+//! time.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,20 +16,20 @@ use maxim_bus::latch::{StopDetail, StopLatch};
 use crate::escapes::{Place, has_seccomp, landlock_abi, place, place_in_namespaces};
 use crate::raw_calls::{ORDER, call, clone_with, close_all, exec, fork, ignore_signals, leave};
 
-/// Programs under each of stop and deadline, without namespaces; one of ten as many with them.
+/// Programs for each of stop and deadline, without namespaces; a tenth of that with them.
 const PROGRAMS: u64 = 500;
-/// At the same time.
+/// Concurrent programs.
 const AT_ONCE: u64 = 8;
-/// Beyond the deadline. Machines are shared; each wait of the sandbox for a death is two seconds.
+/// Allowed time beyond the deadline. Machines are shared; each wait of the sandbox for a death takes two seconds.
 const BOUND: Duration = Duration::from_secs(15);
-/// Within so long a hard stop freezes a body (P1), and as promptly programs are to be sent their kill: by a stop, and after
-/// their deadline.
+/// A hard stop freezes a body within this time (P1). Programs must be sent their kill just as promptly: by a stop,
+/// and after their deadline.
 const PROMPT: Duration = Duration::from_millis(20);
-/// The programs burn every core meanwhile, and there are more that want to run than cores: half of all kills hold the bound
-/// itself, the slowest this many times it.
+/// The programs use every core meanwhile, and more want to run than there are cores. Half of all kills must keep the
+/// bound; the slowest may take this many times it.
 const BUSY: u32 = 100;
 
-/// One storm at a time, so that the bound is that of one.
+/// Only one storm at a time, so that the bound applies to one.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn programs() -> u64 {
@@ -48,7 +49,7 @@ impl Chance {
     }
 }
 
-/// The program itself, in the sandbox.
+/// The hostile program itself, in the sandbox.
 pub(crate) fn live(seed: u64) {
     let mut chance = Chance(seed);
     let mut depth = 0;
@@ -59,10 +60,10 @@ pub(crate) fn live(seed: u64) {
     last(&mut chance, seed);
 }
 
-/// Files that tell that a process has come so far as to stay.
+/// Prefix of files that show that a process has reached its surviving state.
 const ACTED: &str = "acted-";
 
-/// A namespace of each kind, as flags of `clone`.
+/// One namespace of each kind, as flags of `clone`.
 const NAMESPACES: [i64; 7] =
     [0x1000_0000, 0x3000_0000, 0x2000_0000, 0x0002_0000, 0x4000_0000, 0x0800_0000, 0x1000_0000 | 0x0002_0000];
 
@@ -70,14 +71,14 @@ fn act(chance: &mut Chance, depth: &mut u32) {
     let namespace = NAMESPACES[chance.draw(NAMESPACES.len() as u64) as usize];
     let own = i64::from(std::process::id() as i32);
     match chance.draw(16) {
-        // Both go on, differently.
+        // Both continue, differently.
         0..3 if *depth < 4 => {
             *depth += 1;
             if fork() {
                 chance.0 ^= u64::from(std::process::id()) << 32;
             }
         }
-        // A daemon's way: the child of a child, in a session of its own, without outputs.
+        // Like a daemon: the child of a child, in its own session, without outputs.
         3 | 4 if *depth < 4 => {
             *depth += 1;
             if !fork() {
@@ -96,9 +97,9 @@ fn act(chance: &mut Chance, depth: &mut u32) {
         9 => drop(clone_with(libc::CLONE_PARENT.into())),
         10 => ignore_signals(),
         11 => close_all(),
-        // To keep orphans; to be unreadable; to be ended with a parent, or not.
+        // Adopt orphans; become unreadable; end with a parent, or not.
         12 => drop(call(libc::SYS_prctl, [[36, 4, 1][chance.draw(3) as usize], chance.draw(2) as i64, 0, 0, 0])),
-        // Signals of its own to those around it.
+        // Sends its own signals to processes around it.
         13 => {
             let whom =
                 [0, -1, 1, i64::from(rustix::process::getppid().map_or(1, |parent| parent.as_raw_nonzero().get()))];
@@ -114,7 +115,7 @@ fn act(chance: &mut Chance, depth: &mut u32) {
     }
 }
 
-/// How each of its processes stays.
+/// How each of its processes survives.
 fn last(chance: &mut Chance, seed: u64) {
     match chance.draw(6) {
         0 => burn(),
@@ -145,8 +146,8 @@ fn fill(name: &str) {
     }
 }
 
-/// Living processes of the programs in these folders: by what they run, where they are, what they were begun with. Who hides
-/// even that among the descendants of this process is one of them too.
+/// Living processes of the programs in these folders, found by executable, working folder and arguments. A descendant
+/// of this process that hides even those also counts.
 fn left(folders: &[PathBuf]) -> Vec<String> {
     let own = rustix::process::geteuid().as_raw();
     let processes = fs::read_dir("/proc").expect("proc").flatten();
@@ -173,14 +174,14 @@ fn left(folders: &[PathBuf]) -> Vec<String> {
 }
 
 struct Tally {
-    /// By how they ended, in words.
+    /// How they ended, in words.
     endings: BTreeSet<String>,
     folders: Vec<PathBuf>,
-    /// Programs, and processes of them, that had come so far as to stay.
+    /// Programs, and processes of them, that had reached their surviving state.
     acted: (usize, usize),
-    /// As the sandbox has stamped them: how long after its deadline each was sent the kill.
+    /// According to the sandbox's time stamps: how long after its deadline each was sent the kill.
     late: Vec<Duration>,
-    /// And how long after its end nothing of it ran any more.
+    /// How long after its end none of its processes ran any more.
     dying: Vec<Duration>,
 }
 
@@ -205,7 +206,7 @@ fn checked(tally: &mut Tally, seed: u64, place: &Place, outcome: &ChildOutcome, 
     tally.acted = (tally.acted.0 + usize::from(acted > 0), tally.acted.1 + acted);
 }
 
-/// Prints how they are spread; the middle one and the greatest.
+/// Prints the distribution; returns the median and the maximum.
 fn spread(what: &str, mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort();
     let at = |share: usize| times[(times.len() - 1) * share / 1000];
@@ -215,39 +216,39 @@ fn spread(what: &str, mut times: Vec<Duration>) -> (Duration, Duration) {
     (half, most)
 }
 
-/// Holds them to the bound of acting.
+/// Checks the bound for sending the kill.
 fn prompt(what: &str, times: Vec<Duration>) {
     let (half, most) = spread(what, times);
-    // Other tests share the cores, so the middle one has ten times as long as a quiet machine needs at most.
+    // Other tests share the cores, so the median may take ten times a quiet machine's maximum.
     assert!(half <= PROMPT * 10, "{what}: half of them took more than {:?}: {half:?}", PROMPT * 10);
     assert!(most <= PROMPT * BUSY, "{what}: {most:?} of at most {:?}", PROMPT * BUSY);
 }
 
-/// Dying is the kernel's doing; a wait of the sandbox for it lasts two seconds.
+/// Dying is up to the kernel; a wait of the sandbox for it takes two seconds.
 fn slowly(what: &str, times: Vec<Duration>) {
     let (half, most) = spread(what, times);
     assert!(half <= PROMPT * BUSY && most < BOUND, "{what}: {half:?}, at most {most:?}");
 }
 
-/// Processes of a program that have come so far as to stay; none once the folder is gone.
+/// Processes of a program that have reached their surviving state; none once the folder is gone.
 fn acted(folder: &Path) -> usize {
     let files = fs::read_dir(folder.join("work")).into_iter().flatten().flatten();
     files.filter(|file| file.file_name().to_string_lossy().starts_with(ACTED)).count()
 }
 
-/// How long a program may take.
+/// How long a program may run.
 #[derive(Clone, Copy)]
 enum Deadline<'a> {
-    /// It is stopped; in these folders they are.
+    /// Until it is stopped; the list has their folders.
     Never(&'a Mutex<Vec<PathBuf>>),
-    /// So many milliseconds and more; longer while programs don't come so far as to stay, because the machine is busy.
+    /// At least this many milliseconds; longer while programs don't reach their surviving state on a busy machine.
     Learned(&'a AtomicU64),
 }
 
 /// Makes a place for one program.
 type Make<'a> = dyn Fn() -> Place + Sync + 'a;
 
-/// Takes seeds until there are none.
+/// Takes seeds until none are left.
 fn storm(first: u64, count: u64, make: &Make, latch: &StopLatch, deadline: Deadline) -> Tally {
     let next = AtomicU64::new(first);
     let tallies = std::thread::scope(|scope| {
@@ -331,7 +332,7 @@ fn under_the_stop(count: u64, make: &Make) {
         let folders = Mutex::default();
         let (watched, latch) = (&folders, &latch);
         let tally = std::thread::scope(|scope| {
-            // As in a daemon, whoever raises has waited for it.
+            // As in a daemon, the thread that raises the stop has waited before.
             let (say_now, now) = mpsc::channel::<()>();
             let raising = scope.spawn(move || {
                 now.recv().expect("it is said");
@@ -339,7 +340,8 @@ fn under_the_stop(count: u64, make: &Make) {
                 latch.raise(detail).0
             });
             let running = scope.spawn(move || self::storm(first, AT_ONCE, make, latch, Deadline::Never(watched)));
-            // When so many of them have come so far, from none to nearly all. Some end by themselves.
+            // Stops when a random number of them have reached that state, from none to nearly all. Some end by
+            // themselves.
             let begun = Instant::now();
             let enough = (round % AT_ONCE) as usize;
             let have = || watched.lock().expect("no thread failed").iter().filter(|folder| acted(folder) > 0).count();
@@ -363,7 +365,7 @@ fn under_the_stop(count: u64, make: &Make) {
     slowly("from the end to nobody", dying);
 }
 
-/// Without these the programs would reach others on this machine.
+/// Without these restrictions the programs would reach others on this machine.
 fn is_held() -> bool {
     let is_held = has_seccomp() && landlock_abi() >= 6;
     if !is_held {
@@ -395,7 +397,7 @@ fn hostile_programs_in_namespaces_do_not_outlive_their_deadline_or_a_stop() {
             place.policy.namespaces.clone_from(&namespaces);
             place
         };
-        // The length that they need here is learned of the first ones.
+        // The time they need here is learned from the first ones.
         let count = (programs() / 10).max(40);
         under_the_deadline(count, &make);
         under_the_stop(count, &make);

@@ -1,4 +1,4 @@
-//! P5, P6: acknowledged means durable, over kill -9 and damage.
+//! P5, P6: acknowledged means durable, after kill -9 and damage.
 
 use std::fs;
 
@@ -6,13 +6,13 @@ use serde_json::json;
 
 use crate::harness::{Daemon, Place};
 
-/// Words that no other line has, so that a recall of them finds one episode.
+/// Words that no other line has, so that recalling them finds one episode.
 fn unique(cycle: usize, n: usize) -> String {
     let letters: String = format!("{cycle:03}{n:03}").bytes().map(|digit| char::from(b'a' + digit - b'0')).collect();
     format!("remember that the code word is zq{letters}x")
 }
 
-/// `MAXIM_KILL_CYCLES` makes it longer.
+/// `MAXIM_KILL_CYCLES` makes the test longer.
 #[test]
 fn nothing_acknowledged_is_lost_over_fifty_kills() {
     let cycles = std::env::var("MAXIM_KILL_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(50);
@@ -21,7 +21,7 @@ fn nothing_acknowledged_is_lost_over_fifty_kills() {
     for cycle in 0..cycles {
         let daemon = place.start();
         let texts: Vec<String> = (0..12).map(|n| unique(cycle, n)).collect();
-        // Half are sent and waited for; the kill comes while the turns of all are still running.
+        // Half are sent and acknowledged; the kill comes while all turns are still running.
         acknowledged.extend(daemon.tell_all(&texts));
         daemon.kill();
     }
@@ -50,7 +50,7 @@ fn what_was_under_way_is_told_at_the_next_start_and_not_repeated() {
     assert!(!began.exists(), "it is never repeated unasked");
 }
 
-/// What a start says of a part that it found damaged: put aside, put right, lost, or stopped until a person looks.
+/// A start's message about a damaged part: put aside, repaired, lost, or stopped until a person looks.
 const TOLD: [&str; 7] = [
     "put aside",
     "repaired: ",
@@ -60,9 +60,9 @@ const TOLD: [&str; 7] = [
     "a token was made",
     "a new token took the place",
 ];
-/// What takes nothing of the life before with it and is made anew without a word: the lock; `complete`, which counts by being
-/// there; `mark`, which only tells a database that was cut cleanly; the space held for a full disk; sled's own settings, where
-/// they are missing.
+/// Files without data of the previous run, which are recreated silently: the lock; `complete`, of which only the
+/// existence counts; `mark`, which only detects a cleanly truncated database; the space reserved for a full disk;
+/// sled's own settings, if they are missing.
 const SILENT: [(&str, &[&str]); 5] = [
     ("lock", &["cut", "flip", "delete"]),
     ("complete", &["cut", "flip"]),
@@ -94,11 +94,11 @@ fn any_damaged_file_is_found_and_told_and_it_starts() {
             let daemon = place.start();
             daemon.until("it says what it found", || daemon.heard().contains("ready in"));
             let (heard, name) = (daemon.heard(), format!("{} after {damage}", file.display()));
-            // What lies in blocks is read when it is wanted, and before that by whoever asks for all of it.
+            // Data in blocks is read on demand, or earlier by a command that reads everything.
             let is_told = TOLD.iter().any(|words| heard.contains(words))
                 || daemon.post("/v1/memory/verify", &json!({})).1["ok"] == false;
             let is_silent = |(known, how): &(&str, &[&str])| file.ends_with(known) && how.contains(&damage);
-            // Of so short a life nothing may stand in the pack yet.
+            // After such a short run the pack may still be empty.
             let is_harmless =
                 (file.ends_with("pack") && blocks == Some(0)) || held == 0 || SILENT.iter().any(is_silent);
             let lost = said.iter().filter(|text| !recalls(&daemon, text)).count();
@@ -121,7 +121,7 @@ fn any_damaged_file_is_found_and_told_and_it_starts() {
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }
 
-/// How many bytes there were to damage.
+/// Damages a file; returns how many bytes there were to damage.
 fn harm(path: &std::path::Path, damage: &str) -> usize {
     let mut bytes = fs::read(path).expect("read");
     let held = bytes.len();

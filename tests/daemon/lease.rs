@@ -1,5 +1,5 @@
-//! How soon a robot stands still when its brain is lost (P2), as its maker's own daemon shows it to somebody who only looks
-//! on: where it is, with the daemon's own time stamps.
+//! How soon a robot stands still when its brain is lost (P2), as an observer sees it through the maker's own daemon:
+//! positions with the daemon's own time stamps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,17 +14,17 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::body::{Reachy, body, in_body, process, start_with, tell};
 use crate::harness::{Daemon, Place};
 
-/// The lease is 100 ms; the robot applies a target in its next step, and a busy machine takes threads away.
+/// The lease is 100 ms; the robot applies a target in its next step, and a busy machine may suspend threads.
 const BOUND: Duration = Duration::from_millis(250);
-/// Long enough to see that nothing comes any more.
+/// Long enough to see that no further movement comes.
 const WATCHED: Duration = Duration::from_secs(1);
-/// A change of a yaw, in radians; a step of the movements here is a hundred times as large.
+/// A change of yaw, in radians; one step of these movements is a hundred times larger.
 const CHANGE: f64 = 2e-5;
 
-/// When the robot's daemon told which yaw, in radians.
+/// A yaw in radians, with the daemon's time stamp.
 type Seen = (Timestamp, f64);
 
-/// Somebody who looks on, 200 times a second.
+/// An observer, 200 times a second.
 struct Onlooker {
     seen: Arc<Mutex<Vec<Seen>>>,
     over: Arc<AtomicBool>,
@@ -53,14 +53,14 @@ impl Onlooker {
         Self { seen, over, thread: Some(thread) }
     }
 
-    /// When it moved, from `since` on.
+    /// The times of its movements from `since` on.
     fn moved(&self, since: Timestamp) -> Vec<Timestamp> {
         let seen = self.seen.lock().expect("no panic inside");
         let moved = seen.windows(2).filter(|pair| (pair[0].1 - pair[1].1).abs() > CHANGE);
         moved.map(|pair| pair[1].0).filter(|at| *at >= since).collect()
     }
 
-    /// How long it went on after `lost`; it must have been moving then.
+    /// How long it moved on after `lost`; it must have been moving then.
     fn went_on(&self, lost: Timestamp) -> Duration {
         std::thread::sleep(WATCHED);
         let moved = self.moved(lost - Duration::from_millis(200));
@@ -83,8 +83,8 @@ fn now() -> Timestamp {
     Timestamp::try_from(SystemTime::now()).expect("a time")
 }
 
-/// A brain in the midst of a long movement, now this way, now that way. A machine that is too busy for a lease of 100 ms
-/// ends a movement before its time; then it is told again.
+/// A brain during a long movement in alternating directions. A machine too busy for a lease of 100 ms ends a movement
+/// early; then it is ordered again.
 fn moving(place: &Place, reachy: &Reachy, number: usize) -> Daemon {
     let daemon = start_with(place, &["--chaos"]);
     for movement in 1..=3 {
@@ -103,7 +103,7 @@ fn moving(place: &Place, reachy: &Reachy, number: usize) -> Daemon {
     panic!("this machine is too busy to move a robot: {}", daemon.get("/v1/why/last").1);
 }
 
-/// What loses a brain, by its name.
+/// A way to lose a brain, with its name.
 type Way<'a> = (&'a str, &'a dyn Fn(&Daemon));
 
 fn breaks(daemon: &Daemon, how: &str, part: &str) {
@@ -130,7 +130,7 @@ fn a_robot_whose_brain_is_lost_in_whatever_way_stands_still_within_its_lease() {
     for (way, lose) in ways {
         let mut all = Vec::new();
         for number in 0..times {
-            // Each has its own memory: else it would learn to fear a movement that never ends well.
+            // Each brain has its own memory: otherwise it would learn to fear a movement that never ends well.
             let place = in_body(&reachy, 0.1, 100);
             let daemon = moving(&place, &reachy, number);
             let lost = now();

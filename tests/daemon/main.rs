@@ -1,4 +1,4 @@
-//! The real binary as a daemon: killed, damaged, stopped and asked, through its doors alone.
+//! The real binary as a daemon: killed, damaged, stopped and asked, only through its doors.
 
 mod acknowledged;
 mod body;

@@ -1,4 +1,4 @@
-//! Wrong input at each door names the thing and the fix, ends with the right code, and loses nothing.
+//! Wrong input at each door: the error names the thing and the fix, the exit code is right, and nothing is lost.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `maxim mcp`, spoken to by hand: the protocol and nothing else on standard output.
+//! `maxim mcp` with hand-written messages: only the protocol appears on standard output.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Place;
 
-/// Says these lines, and gives what comes back until the end, a JSON object a line.
+/// Sends these lines; returns all answers until the end, one JSON object per line.
 fn speak(place: &Place, messages: &[Value], answers: usize) -> Vec<Value> {
     let mut command = place.command();
     command.env("MAXIM_LOG", "trace").arg("--data").arg(place.data()).arg("mcp");

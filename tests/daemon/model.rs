@@ -1,4 +1,4 @@
-//! A model that is in the midst of an answer when its process is killed, its worker broken or a stop pulled.
+//! A model is answering when its process is killed, its worker fails or a stop is raised.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::loopback;
 const QUESTION: &str = "what do you think of gulls?";
 const ANSWER: &str = "Gulls are fine.";
 
-/// Hangs on its first request and answers the others; a folder that is configured for it.
+/// Hangs on its first request and answers the others; with a folder configured for it.
 struct Slow {
     asked: Arc<AtomicUsize>,
     place: Place,
@@ -44,7 +44,7 @@ impl Slow {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// Asks, and waits until the model is at it; the turn.
+    /// Asks, and waits until the model has the request; returns the turn.
     fn ask(&self, daemon: &Daemon) -> String {
         let (status, accepted) = daemon.post("/v1/percepts", &json!({ "text": QUESTION }));
         assert_eq!(status, 202, "{accepted}");
@@ -90,12 +90,12 @@ fn a_stop_ends_the_call_for_good() {
     let daemon = slow.place.start();
     assert_eq!(daemon.post("/v1/reset", &json!({})).0, 200);
     assert_eq!(daemon.post("/v1/resume", &json!({})).0, 200);
-    // Whatever would be asked again is asked before a later question is answered.
+    // Any repeated request comes before a later question is answered.
     daemon.say("what is 1 + 1?");
     assert!(!why(&daemon, &turn).contains(ANSWER));
 }
 
-/// What stands in for a key; nothing else says it.
+/// Stands in for a key; no other text contains it.
 const KEY: &str = "sk-gull-4711-never-told";
 
 #[test]
@@ -143,7 +143,7 @@ fn the_servers_key_goes_to_the_server_and_nowhere_else_though_the_server_repeats
     }
 }
 
-/// Holds each request until it is let, in the order in which they came; so many calls at once are allowed.
+/// Holds each request until it is released, in order of arrival; this many concurrent calls are allowed.
 struct Held {
     came: Arc<Mutex<Vec<String>>>,
     open: Arc<AtomicUsize>,
@@ -153,7 +153,7 @@ struct Held {
 }
 
 impl Held {
-    /// `thinks`: the first request that asks this is answered with a thought, all others with an answer.
+    /// `thinks`: the first request with this question is answered with a thought, all others with an answer.
     fn new(concurrency: u32, thinks: &'static str) -> Self {
         let came = Arc::new(Mutex::new(Vec::new()));
         let (open, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -193,7 +193,7 @@ impl Held {
         self.came.lock().expect("no panic inside").clone()
     }
 
-    /// Asks, and waits until so many prompts of the turn are built.
+    /// Asks, and waits until this many prompts of the turn are built.
     fn ask(&self, daemon: &Daemon, text: &str) -> String {
         let (status, accepted) = daemon.post("/v1/percepts", &json!({ "text": text }));
         assert_eq!(status, 202, "{accepted}");
@@ -207,7 +207,7 @@ fn prompts(daemon: &Daemon, turn: &str) -> usize {
     why(daemon, turn).matches("\"PromptBuilt\"").count()
 }
 
-/// A turn without the model: what was wanted before it is on disk and with the worker when it has ended.
+/// A turn without the model: when it has ended, earlier requests are on disk and with the worker.
 fn barrier(daemon: &Daemon) {
     daemon.say("what is 1 + 1?");
 }
@@ -240,7 +240,7 @@ fn who_must_act_is_asked_before_who_only_begins_to_think() {
     held.ask(&daemon, third);
     barrier(&daemon);
     held.lets.add_permits(1);
-    // The first has thought, and must act now: it comes behind the second, which is under way, and before the third.
+    // The first has thought, and must act now: it comes after the second, which is running, and before the third.
     daemon.until("thought", || prompts(&daemon, &turn) == 2 && held.came().len() == 2);
     barrier(&daemon);
     held.lets.add_permits(1);

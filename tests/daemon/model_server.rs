@@ -1,5 +1,5 @@
-//! Against a model server that others wrote for tests: it answers by what it is shown, keeps what it was asked, and has
-//! faults on demand. It is found as in `components`.
+//! Against an external test server for models: it answers by its prompt, records requests, and has faults on demand.
+//! It is found as in `components`.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -12,21 +12,21 @@ use serde_json::{Value, json};
 use crate::components::{folder, node};
 use crate::harness::{Daemon, PATIENCE, Place};
 
-/// However busy the machine is, no prompt lacks what memory has to say: a tape goes by what was asked.
+/// On a busy machine too, every prompt must contain all of memory's answers, because a tape matches requests.
 const WHOLE: &str = "[memory]\nenrichment_deadline = \"10s\"\n";
 const WISH: &str = "what would it take to get the boat ready?";
 
-/// What was lived before the crash is slept over at the start; a prompt says whether the brain sleeps.
+/// The experience from before the crash is slept on at the start, and a prompt says whether the brain sleeps.
 fn rested(daemon: &Daemon) {
     let sleeps = || daemon.get("/v1/memory/stats").1["regions"]["consolidation"]["sleeps"].clone();
     daemon.until("it has slept", || sleeps() == 1);
 }
 
-/// The server, on a port that stays the same when it comes back.
+/// The server, on a port that stays the same when it is restarted.
 struct Scripted(Child);
 
 impl Scripted {
-    /// None where it isn't installed, which is told loudly, and is a failure where it must be.
+    /// None if it isn't installed. That is printed, and is a failure where it is required.
     fn serve(port: u16, script: &Path, faults: &[&str]) -> Option<Self> {
         let program = folder()?.join("node_modules/@copilotkit/aimock/dist/cli.js");
         let Some(node) = node().filter(|_| program.is_file()) else {
@@ -58,7 +58,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }
 
-/// A folder whose brain has this server; and the script, which knows nothing but what it is shown.
+/// A folder whose brain uses this server; and the script, which knows only the prompt.
 fn prepared(port: u16) -> (Place, std::path::PathBuf) {
     let place = Place::new();
     let url = format!("http://127.0.0.1:{port}/v1");
@@ -69,7 +69,7 @@ fn prepared(port: u16) -> (Place, std::path::PathBuf) {
         let content = json!({"ready_to_act": true, "action": action, "confidence": 0.8, "reasoning": "I go on."});
         json!({"match": {"userMessage": shown}, "response": {"content": content.to_string()}})
     };
-    // The first that fits is given: what was done already stands before what is remembered.
+    // The first match is given: actions of this turn come before memories.
     let script = json!({"fixtures": [
         reply("write_file {", "respond", json!({"message": "Take the key out of the shed; I noted it in boat.txt."})),
         reply("predict_outcome {", "write_file", json!({"path": "boat.txt", "content": "the key hangs in the shed"})),
@@ -80,7 +80,7 @@ fn prepared(port: u16) -> (Place, std::path::PathBuf) {
     (place, file)
 }
 
-/// What the server was asked, by its own journal.
+/// The requests to the server, from its own journal.
 fn asked(port: u16) -> Vec<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let journal = runtime.block_on(async {
@@ -125,7 +125,7 @@ fn with_a_server_of_others_it_recalls_predicts_acts_in_steps_explains_and_replay
     let (code, told, err) = place.cli(&["replay", recorded.last().expect("a recording")]);
     assert!(code == 0 && told.contains(" equal"), "{told}{err}");
 
-    // The same wish to the brain as it was before, with the tape in place of the server.
+    // The same request to the brain as it was before, with the tape instead of the server.
     drop(server);
     let tape = place.root.path().join("tape.mcap");
     fs::copy(recorded.last().expect("a recording"), &tape).expect("copied");
@@ -141,7 +141,7 @@ fn with_a_server_of_others_it_recalls_predicts_acts_in_steps_explains_and_replay
     assert_eq!(note, "the key hangs in the shed", "and the same is done");
 }
 
-/// A brain's data folder, as it lies there while nobody has it open.
+/// Copies a brain's data folder while no process has it open.
 fn copied(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
     for entry in fs::read_dir(from).expect("a folder").flatten() {
@@ -150,7 +150,7 @@ fn copied(from: &Path, to: &Path) {
         match (kind.is_dir(), kind.is_file()) {
             (true, _) => copied(&from, &to),
             (_, true) => drop(fs::copy(&from, &to).expect("copied")),
-            _ => {} // a socket of the process that is gone
+            _ => {} // a socket of the ended process
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The store between a daemon and commands without one: never both, and nothing lost between them.
+//! The store shared by a daemon and offline commands: never both at once, and nothing is lost between them.
 
 use std::fs;
 
@@ -24,21 +24,21 @@ fn a_daemon_and_a_command_without_one_remember_the_same() {
     let says = |news: &str| daemon.said.lock().expect("no reader panicked").iter().any(|said| said.contains(news));
     daemon.until("it says what it remembers", || says("it remembers 1 episode and 0 causal links"));
     assert_eq!(place.cli(&["send", "remember that the stove is off", "--wait"]).0, 0);
-    // Killed, it leaves its note and lets go of the store.
+    // When killed, it leaves its note and releases the store.
     daemon.kill();
     assert!(place.data().join("daemon.json").exists());
     let found = recall(&place, "stove");
     assert!(found.0 == 0 && found.1.contains("the stove is off"), "{found:?}");
-    // Offline nothing acts, and the next daemon goes on where the last one was.
+    // Offline nothing acts, and the next daemon continues where the last one was.
     let daemon = place.start();
     assert!(recall(&place, "green lamp").1.contains("\"lamp\""));
     let says = |news: &str| daemon.said.lock().expect("no reader panicked").iter().any(|said| said.contains(news));
-    // Whoever looked in between doesn't use up the news.
+    // A look at the store in between doesn't consume the news.
     daemon.until("it says how it went down", || says("it went down without warning"));
     drop(daemon);
 }
 
-/// All that a place remembers, once nothing is on its way any more.
+/// All memories of a place, once no message is in transit.
 fn exported(place: &Place) -> String {
     let export = || {
         let (code, lines, said) = place.cli(&["memory", "export", "-"]);
@@ -56,7 +56,7 @@ fn exported(place: &Place) -> String {
     panic!("it never comes to rest");
 }
 
-/// What is expected of reading a file; how surely fades with each second.
+/// The prediction for reading a file, without confidence, which decreases with each second.
 fn predicted(place: &Place) -> Value {
     let told = place.cli(&["memory", "predict", "read_file", "--json"]).1;
     let mut told: Value = serde_json::from_str(&told).expect("JSON");
@@ -115,7 +115,7 @@ fn all_that_was_lived_comes_back_to_the_byte_with_a_daemon_and_without() {
     assert!(exported(&offline) == lines, "a second time");
     let daemon = offline.start();
     assert!(exported(&offline) == lines, "with a daemon on the same store");
-    // What another room was told of it, it hears now.
+    // What was reported to another room, that room hears now.
     let (code, said, _) = offline.cli(&["send", "run program create-file-text-read with d.txt \"again\"", "--wait"]);
     assert!(code == 0 && offline.work().join("d.txt").exists(), "{said}");
     drop(daemon);

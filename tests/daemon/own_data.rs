@@ -1,5 +1,5 @@
-//! What is the agent's own and lies below a folder that a program may write in: it is neither read nor changed, in no mode,
-//! with the walls of the kernel alone and with bubblewrap.
+//! The agent's own data, below a folder that a program may write to: it can neither be read nor changed, in any mode,
+//! with only the kernel's restrictions and with bubblewrap.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -19,7 +19,7 @@ const LATCH: &str = "LATCH: the stop holds";
 const TOKEN: &str = "TOKEN: 0123456789abcdef";
 const CONFIGURATION: &str = "# a configuration\n";
 
-/// A home with the data folder in its usual place, and what else lies in homes.
+/// A home with the data folder in its usual place, and other typical files.
 struct Home {
     folder: tempfile::TempDir,
     policy: SandboxPolicy,
@@ -38,7 +38,7 @@ fn homes() -> Vec<Home> {
 }
 
 fn has_landlock() -> bool {
-    // Before version 3 a file can be truncated by its path, which the report tells.
+    // Before version 3 of Landlock a file can be truncated by its path, which the report says.
     match KernelSupport::probe().landlock {
         LandlockSupport::Available { abi } if abi >= 3 => true,
         found => {
@@ -88,7 +88,7 @@ impl Home {
         run(&spec, &self.policy, &permit)
     }
 
-    /// Nothing of it has changed.
+    /// Nothing in it has changed.
     fn assert_whole(&self, way: &str) {
         let read =
             |file: &str| fs::read_to_string(self.path().join(file)).unwrap_or_else(|error| format!("{file}: {error}"));
@@ -100,7 +100,7 @@ impl Home {
     }
 }
 
-/// Each is tried by itself in the home; `D` is the data folder's path.
+/// Each is tried on its own in the home; `D` is the data folder's path.
 const WAYS: &[&str] = &[
     "cat D/latch.json D/token",
     "cat state/maxim/latch.json state/maxim/token",
@@ -154,7 +154,7 @@ fn the_data_below_a_granted_folder_is_neither_read_nor_changed() {
                 home.assert_whole(way);
             }
         }
-        // By a path beside that may be read alone.
+        // Through a path that is granted only for reading.
         let mut reading = SandboxPolicy { own: home.policy.own.clone(), ..home.policy.clone() };
         reading.readable.push(home.path());
         let reader = Home { folder: home.folder, policy: reading };
@@ -165,7 +165,7 @@ fn the_data_below_a_granted_folder_is_neither_read_nor_changed() {
     }
 }
 
-/// Each says `opened` or `made` where it gets through, and does nothing else then. `VICTIM` is a process outside.
+/// Each prints `opened` or `made` if it succeeds, and then does nothing else. `VICTIM` is a process outside.
 const WAYS_INTO_THE_KERNEL: &[&str] = &[
     "for f in $(find GROUPS -maxdepth 2 -type f -perm /222 2>/dev/null | head -500); do (: >> $f) 2>/dev/null && echo opened $f; done",
     "for g in GROUPS $(find GROUPS -maxdepth 1 -type d 2>/dev/null); do mkdir $g/maxim-attack 2>/dev/null && echo made $g && rmdir $g/maxim-attack; done",
@@ -177,7 +177,8 @@ const WAYS_INTO_THE_KERNEL: &[&str] = &[
     "for g in GROUPS; do mkdir -p project/m; mount --bind $g project/m 2>/dev/null && echo opened $g; mount -o remount,rw $g 2>/dev/null && echo opened $g; umount $g 2>/dev/null && echo opened $g; mv $g project/moved 2>/dev/null && echo opened $g; done; mount -t cgroup2 none project/m 2>/dev/null && echo opened new; true",
 ];
 
-/// A root daemon's program could freeze or kill the daemon by its control group, with every other wall in place.
+/// A root daemon's program could freeze or kill the daemon through its control group, even with every other
+/// restriction in place.
 #[test]
 fn no_program_writes_the_kernels_interfaces_whatever_it_was_granted() {
     use std::process::{Command, Stdio};
@@ -269,7 +270,7 @@ fn a_daemon_that_works_above_its_data_or_everywhere_keeps_it() {
             let root = place.root.path().canonicalize().expect("real");
             fs::create_dir_all(root.join("home/.config/maxim")).expect("made");
             let configuration = root.join("home/.config/maxim/maxim.toml");
-            // A person's tool: the gate doesn't judge what its program does, so the walls alone hold it.
+            // A user's tool: the gate doesn't judge what its program does, so only the restrictions hold it.
             let tools = tempfile::tempdir().expect("a folder");
             let text = format!("[tools]\nbubblewrap = \"{bubblewrap}\"\nfolder = \"{}\"\n", tools.path().display());
             fs::write(&configuration, &text).expect("written");

@@ -1,5 +1,5 @@
-//! P3: a program of the daemon's own user takes the modes of the data folder and of all on its way away. A stop is durable
-//! all the same, and holds after a crash.
+//! P3: a program of the daemon's own user removes the modes of the data folder and of the folders around it. A stop
+//! is durable all the same, and holds after a crash.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -26,7 +26,7 @@ fn set(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
 }
 
-/// Root looks past modes, so the daemon is another user's where the tests are root.
+/// Root ignores modes, so if the tests run as root, the daemon belongs to another user.
 struct Home {
     place: harness::Place,
     tools: tempfile::TempDir,
@@ -42,7 +42,7 @@ impl Home {
         let configuration = root.join("home/.config/maxim");
         fs::create_dir_all(&configuration).expect("made");
         fs::write(configuration.join("maxim.toml"), text).expect("written");
-        // A person's tool: the gate doesn't judge what its program does, so the walls alone hold it.
+        // A user's tool: the gate doesn't judge what its program does, so only the restrictions hold it.
         let manifest = json!({
             "name": "tidy", "description": "Tidies up.", "command": ["./tidy.sh"], "effect": "reversible",
             "speech": {"verbs": ["tidy"], "patterns": ["{verb} up everything"]},
@@ -78,7 +78,7 @@ impl Home {
         })
     }
 
-    /// A program that closes everything again and again.
+    /// A program that removes all modes again and again.
     fn begin_closing(&self, daemon: &Daemon) {
         assert!(self.tools.path().exists());
         let (status, answer) = daemon.post("/v1/percepts", &json!({ "text": "tidy up everything", "wait_s": 5 }));
@@ -92,7 +92,7 @@ impl Home {
         daemon.until("the program closes what it can", || begun.exists());
     }
 
-    /// The latch's file says so, whoever may read it at the moment.
+    /// The latch's file says stopped, whoever may read it now.
     fn is_durable(&self) -> bool {
         fs::read_to_string(self.place.data().join("latch.json")).is_ok_and(|text| text.contains("\"stopped\""))
     }
@@ -107,7 +107,7 @@ fn by_socket(home: &Home, daemon: &Daemon) {
     let socket = home.place.data().join("stop.sock");
     let mut stream = None;
     while stream.is_none() {
-        // Between two looks of the daemon the way to it is closed.
+        // Between two checks of the daemon the path to it is closed.
         stream = UnixStream::connect(&socket).ok();
         assert!(!daemon.heard().contains("panicked"));
     }
@@ -139,7 +139,7 @@ fn a_stop_is_durable_however_often_a_program_closes_the_data_folder_and_holds_af
     }
 }
 
-/// Nobody was there to set them back.
+/// No process was there to restore them.
 #[test]
 fn a_start_opens_what_was_closed_while_it_was_killed() {
     let home = Home::new();

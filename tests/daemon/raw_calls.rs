@@ -1,5 +1,5 @@
-//! What a hostile program does in the sandbox, by system calls that have no safe name: this test binary itself, started
-//! with an order in its environment. It needs no compiler, interpreter or library of the machine.
+//! A hostile program in the sandbox, using system calls without a safe name: this test binary itself, started with an
+//! order in its environment. It needs no compiler, interpreter or library of the machine.
 
 #![allow(unsafe_code)]
 
@@ -8,13 +8,13 @@ use std::os::fd::AsRawFd;
 
 use libc::{c_int, c_long};
 
-/// Says what to do: `try NUMBER`, of a process outside, and whether it has namespaces; `connect NAME PATH`; or
-/// `be hostile SEED`.
+/// The order: `try NUMBER`, with the number of a process outside and whether there are namespaces; `connect NAME
+/// PATH`; or `be hostile SEED`.
 pub(crate) const ORDER: &str = "MAXIM_IN_SANDBOX";
-/// Stands before each answer.
+/// Prefix of each answer.
 pub(crate) const ANSWER: &str = "answer:";
 
-/// Not a test: the program. Without an order it does nothing.
+/// Not a test but the program. Without an order it does nothing.
 #[test]
 fn a_program_in_the_sandbox() {
     let Ok(order) = std::env::var(ORDER) else { return };
@@ -27,13 +27,13 @@ fn a_program_in_the_sandbox() {
     }
 }
 
-/// What must come of a call.
+/// The required result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Works,
-    /// This error and no other: by the filter, and not because of what the machine is like.
+    /// Exactly this error: from the filter, not from some property of the machine.
     Errno(c_int),
-    /// Any error: by other walls.
+    /// Any error: from other restrictions.
     Refused,
     /// Any error, unless it has namespaces, in which it does no harm.
     RefusedOutsideNamespaces,
@@ -41,9 +41,9 @@ enum Expected {
     Ended,
 }
 
-/// A call's number or 0, as it was answered.
+/// The result of a call: its number, or the error.
 pub(crate) fn call(number: c_long, args: [c_long; 5]) -> Result<c_long, c_int> {
-    // SAFETY: every pointer among the arguments leads to memory that lives over the call; callers see to it.
+    // SAFETY: every pointer argument points to memory that outlives the call; the callers guarantee it.
     let answer = unsafe { libc::syscall(number, args[0], args[1], args[2], args[3], args[4]) };
     if answer >= 0 { Ok(answer) } else { Err(errno()) }
 }
@@ -52,13 +52,13 @@ fn errno() -> c_int {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(-1)
 }
 
-/// A child that runs `act` and ends. Its status.
+/// Runs `act` in a child that then ends; returns its status.
 fn in_a_child(act: impl FnOnce()) -> c_int {
-    // SAFETY: the child runs on this thread alone and ends by `_exit`.
+    // SAFETY: the child has only this thread and ends by `_exit`.
     match unsafe { libc::fork() } {
         0 => {
             act();
-            // SAFETY: ends this process.
+            // SAFETY: only ends this process.
             unsafe { libc::_exit(0) }
         }
         child => {
@@ -74,7 +74,7 @@ fn in_a_child(act: impl FnOnce()) -> c_int {
 pub(crate) fn clone_with(flags: c_long) -> Result<c_long, c_int> {
     let child = call(libc::SYS_clone, [flags | libc::SIGCHLD as c_long, 0, 0, 0, 0])?;
     if child == 0 {
-        // SAFETY: ends this process.
+        // SAFETY: only ends this process.
         unsafe { libc::_exit(0) }
     }
     let mut status = 0;
@@ -95,7 +95,7 @@ fn clone3_with(flags: u64, set_tid: Option<i32>) -> Result<c_long, c_int> {
     let size = if set_tid.is_some() { 80 } else { 64 };
     let child = call(libc::SYS_clone3, [args.as_ptr() as c_long, size, 0, 0, 0])?;
     if child == 0 {
-        // SAFETY: ends this process.
+        // SAFETY: only ends this process.
         unsafe { libc::_exit(0) }
     }
     Ok(child)
@@ -107,7 +107,7 @@ fn plain(number: c_long, args: [c_long; 5]) -> Call {
     Box::new(move || call(number, args))
 }
 
-/// All that is tried, by name. `outside` is a process of the same user that no call may touch.
+/// All attempts, by name. `outside` is a process of the same user that no call may affect.
 fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
     use Expected::{Ended, Errno, Refused, RefusedOutsideNamespaces, Works};
     const EPERM: Expected = Errno(libc::EPERM);
@@ -137,7 +137,7 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
     let outside_file = |name: &str| path(&format!("/proc/{outside}/{name}"));
     let reading = |name: &str| plain(libc::SYS_openat, [cwd, outside_file(name), 0, 0, 0]);
     let mut all: Vec<(&'static str, Expected, Call)> = vec![
-        // Out of the group and into namespaces.
+        // Leaving the group and entering namespaces.
         ("setsid", EPERM, plain(libc::SYS_setsid, none)),
         ("setpgid, its own", EPERM, plain(libc::SYS_setpgid, none)),
         ("setpgid by number", EPERM, plain(libc::SYS_setpgid, [own, own, 0, 0, 0])),
@@ -167,7 +167,7 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
             "prlimit of its parent",
             EPERM,
             Box::new(move || {
-                // SAFETY: asks for a number.
+                // SAFETY: only returns a number.
                 let parent = unsafe { libc::getppid() };
                 call(libc::SYS_prlimit64, [parent.into(), 7, limit, 0, 0])
             }),
@@ -264,12 +264,12 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
         ("chroot", EPERM, plain(libc::SYS_chroot, [path("."), 0, 0, 0, 0])),
         ("shmget", RefusedOutsideNamespaces, plain(libc::SYS_shmget, [0, 4096, 0o1600, 0, 0])),
         ("msgget", RefusedOutsideNamespaces, plain(libc::SYS_msgget, [0, 0o1600, 0, 0, 0])),
-        // What it has from the start.
+        // Its initial properties.
         (
             "no new privileges",
             Works,
             Box::new(|| {
-                // SAFETY: asks for a number.
+                // SAFETY: only returns a number.
                 let has = unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) };
                 if has == 1 { Ok(0) } else { Err(0) }
             }),
@@ -280,7 +280,7 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
             Box::new(move || {
                 let open = std::fs::read_dir("/proc/self/fd").map_err(|_| 0)?.flatten();
                 let names = open.filter_map(|entry| entry.file_name().to_str()?.parse::<c_long>().ok());
-                // Pairs and files of the calls before have come to it in order; the folder itself is open too.
+                // Pairs and files of the earlier calls were inherited in order; the folder itself is open too.
                 let inherited = names.filter(|number| *number > 2 && *number < descriptor).count();
                 if inherited == 0 { Ok(0) } else { Err(inherited as c_int) }
             }),
@@ -303,7 +303,7 @@ fn calls(outside: c_int) -> Vec<(&'static str, Expected, Call)> {
 /// `getpid` by the interface of 32 bits.
 #[cfg(target_arch = "x86_64")]
 fn getpid_of_32_bits() {
-    // SAFETY: the call takes nothing and changes nothing but the register of its answer.
+    // SAFETY: the call takes no arguments and changes only the result register.
     unsafe { std::arch::asm!("int 0x80", inout("eax") 20_i32 => _, options(nostack)) }
 }
 
@@ -314,7 +314,7 @@ impl Expected {
             Self::Errno(errno) => answer == Err(errno),
             Self::Refused => answer.is_err(),
             Self::RefusedOutsideNamespaces => answer.is_err() || has_namespaces,
-            // A status of 0 is an end by itself.
+            // Status 0 would mean that it ended by itself.
             Self::Ended => answer.is_ok_and(|status| status != 0),
         }
     }
@@ -329,7 +329,7 @@ fn try_all(outside: c_int, has_namespaces: bool) {
     println!("{ANSWER}all");
 }
 
-/// To an abstract socket and to one in the working folder.
+/// Connects to an abstract socket and to one in the working folder.
 fn connect(name: &str, path: &str) {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixStream};
@@ -339,24 +339,24 @@ fn connect(name: &str, path: &str) {
     println!("{ANSWER}{} {}", word(hidden), word(named));
 }
 
-/// Becomes this program, with an empty environment.
+/// Replaces this process by this program, with an empty environment.
 pub(crate) fn exec(words: &[&str]) {
     let words: Vec<CString> = words.iter().map(|word| CString::new(*word).expect("a word")).collect();
     let mut argv: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     argv.push(std::ptr::null());
     let nothing = [std::ptr::null()];
-    // SAFETY: both lists end with a null pointer and live over the call.
+    // SAFETY: both lists end with a null pointer and outlive the call.
     unsafe { libc::execve(argv[0], argv.as_ptr(), nothing.as_ptr()) };
 }
 
 /// True in the child.
 pub(crate) fn fork() -> bool {
-    // SAFETY: parent and child go on with this thread alone.
+    // SAFETY: parent and child continue with only this thread.
     unsafe { libc::fork() == 0 }
 }
 
 pub(crate) fn leave() -> ! {
-    // SAFETY: ends this process.
+    // SAFETY: only ends this process.
     unsafe { libc::_exit(0) }
 }
 
@@ -369,7 +369,7 @@ pub(crate) fn ignore_signals() {
 
 pub(crate) fn close_all() {
     for descriptor in 0..64 {
-        // SAFETY: what was closed isn't used any more: what is hostile writes nothing.
+        // SAFETY: the closed descriptor isn't used any more: the hostile program writes nothing.
         unsafe { libc::close(descriptor) };
     }
 }

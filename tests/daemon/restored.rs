@@ -1,4 +1,4 @@
-//! A backup is put back, with and without what the recordings hold since it was made.
+//! A backup is restored, with and without the recordings made since.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::harness::{Daemon, Place};
 const BEFORE: &str = "remember that the code word is zqbefore";
 const AFTER: &str = "remember that the other word is zqafter";
 
-/// A place whose daemon was told something before a backup and something after it; the turns of both.
+/// A place whose daemon was told one thing before a backup and another after it; returns both turns.
 fn lived() -> (Place, [String; 2]) {
     let place = Place::new();
     let daemon = place.start();
     let turn = |text: &str| daemon.say(text)["id"].as_str().expect("an id").to_owned();
     let before = turn(BEFORE);
-    // A clearance that nobody but the gate can make must not wait in an inbox when the backup is made: what follows it in a
-    // recording would be told as left out.
+    // A clearance, which only the gate can make, must not wait in an inbox during the backup. Otherwise the following
+    // inputs of a recording would be reported as left out.
     daemon.until("each room has heard all of it", || {
         let figures = daemon.text("/metrics");
         let mut depths = figures.lines().filter(|line| line.starts_with("maxim_inbox_depth{")).peekable();
@@ -115,7 +115,7 @@ fn with_its_store_removed_beneath_it_nothing_is_acknowledged_any_more_and_the_en
 
 #[test]
 fn a_damaged_database_comes_back_out_of_backup_and_recordings() {
-    // Of a database that was cut a part is left; of the other nothing is, but for its backup.
+    // Of a truncated database a part is left; of the other one nothing except its backup.
     for (how, is_gone) in [("cut", false), ("overwritten", true)] {
         let (place, _) = lived();
         assert!(damage_databases(&place.data().join("store"), how) > 0);

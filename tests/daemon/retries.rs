@@ -1,10 +1,10 @@
-//! A request that a client sends again, because it lost patience, is one request with one effect.
+//! A request that an impatient client repeats is one request with one effect.
 
 use serde_json::{Value, json};
 
 use crate::harness::{Daemon, Place};
 
-/// Takes its time, and leaves one line.
+/// Takes some time, and leaves one line.
 const WISH: &str = "run the command sh -c 'sleep 3; echo x >> log.txt'";
 
 fn completion(wish: &str, stream: bool) -> String {
@@ -26,7 +26,7 @@ fn lines(place: &Place) -> usize {
     std::fs::read_to_string(place.work().join("log.txt")).unwrap_or_default().lines().count()
 }
 
-/// Three tries of one request, the second and third while the first runs.
+/// Three attempts at one request, the second and third while the first runs.
 fn tried_thrice(path: &str, body: &str, tries: [&[(&str, &str)]; 3]) -> (Place, Daemon, Vec<(u16, String)>) {
     let place = Place::new();
     let daemon = place.start();
@@ -54,10 +54,10 @@ fn a_clients_own_retries_are_one_request() {
         let turns: Vec<String> = answers.iter().map(|(_, text)| turn_of(text)).collect();
         assert!(turns.iter().all(|turn| *turn == turns[0]), "{turns:?}");
         assert_eq!(lines(&place), 1, "one effect");
-        // After its end, too.
+        // Also after its end.
         let (_, late) = send(&daemon, "/v1/chat/completions", &count("1"), &completion(WISH, stream));
         assert_eq!((turn_of(&late), lines(&place)), (turns[0].clone(), 1));
-        // Who says it again means it.
+        // A new request with the same text is meant.
         let (_, again) = send(&daemon, "/v1/chat/completions", &count("0"), &completion(WISH, stream));
         assert_ne!(turn_of(&again), turns[0]);
         assert_eq!(lines(&place), 2);

@@ -1,4 +1,4 @@
-//! P1, P3: a stop acts at once, by every way, and is latched.
+//! P1, P3: a stop acts at once, in every way, and is latched.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -56,7 +56,7 @@ fn a_phrase_a_signal_a_file_and_the_socket_each_stop_it() {
     clear();
     let (code, out, _) = place.cli(&["stop", "the arm hit the table", "--json"]);
     assert_eq!(code, 0);
-    // It signals too, and whichever way is the fastest.
+    // It also sends the signal; the fastest way wins.
     daemon.until("its words are kept", || daemon.get("/v1/status").1["stop"]["reason"] == "the arm hit the table");
     let told: Value = serde_json::from_str(&out).expect("JSON");
     for member in ["latched", "latency_us", "durable", "first", "cancelled", "processes_killed"] {
@@ -121,7 +121,7 @@ fn a_running_command_is_killed_with_its_children() {
     let before = Instant::now();
     let (code, out, err) = place.cli(&["stop", "--json"]);
     assert_eq!(code, 0, "{out}{err}");
-    // The same stop by another way tells what it has done.
+    // The same stop by another way reports its result.
     let told = daemon.post("/v1/stop", &json!({})).1;
     assert!(told["processes_killed"].as_u64() >= Some(3), "a shell and what it has started: {told}");
     daemon.until("the command has ended", || {
@@ -129,7 +129,7 @@ fn a_running_command_is_killed_with_its_children() {
         why.contains("stop")
     });
     assert!(before.elapsed() < Duration::from_secs(20), "the 30 s command did not run on");
-    // The grandchild shared the group: once it is gone, nobody is left to write.
+    // The grandchild was in the same group: once it is gone, no process is left to write.
     let left = std::process::Command::new("pgrep").args(["-f", "touch late"]).output();
     if let Ok(found) = left {
         assert!(found.stdout.is_empty(), "children are left: {}", String::from_utf8_lossy(&found.stdout));
@@ -175,7 +175,7 @@ fn a_daemon_of_another_name_is_signalled_too() {
 fn with_a_disk_that_stalls_it_stops_at_once_says_so_and_a_crash_forgets_nothing() {
     let place = Place::new();
     let daemon = place.start();
-    // What the latch writes first is a pipe that nobody reads.
+    // The latch first writes to a pipe without a reader.
     let stalled = place.data().join("latch.new");
     let (folder, kind) = (rustix::fs::CWD, rustix::fs::FileType::Fifo);
     rustix::fs::mknodat(folder, &stalled, kind, 0o600.into(), 0).expect("a pipe");

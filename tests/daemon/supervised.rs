@@ -1,4 +1,4 @@
-//! What stands around the process: its terminal goes away or stands still, and a service manager watches it.
+//! The surroundings of the process: its terminal disappears or stalls, and a service manager watches it.
 
 use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::os::unix::net::UnixDatagram;
@@ -14,7 +14,7 @@ fn start_telling(place: &Place, writer: PipeWriter) -> Daemon {
     })
 }
 
-/// A room that fails comes back, a stop is heeded, and the end is orderly.
+/// A failed room comes back, a stop takes effect, and the end is orderly.
 fn it_goes_on(place: &Place, daemon: Daemon) {
     daemon.signal(Signal::HUP);
     for room in ["hippocampus", "executor"] {

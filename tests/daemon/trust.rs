@@ -1,4 +1,5 @@
-//! Nobody is the owner by being on this machine: the daemon's token, what works without, and other accounts.
+//! A local process isn't the owner just by being on this machine: the daemon's token, what works without it, and
+//! other accounts.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::harness::{Daemon, Place};
 
-/// The account of somebody else.
+/// Another person's account.
 const OTHER: &str = "1234";
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).permissions().mode() & 0o777
 }
 
-/// None where this isn't root, which is told loudly: only root becomes another account.
+/// None unless run as root, which is printed: only root can become another account.
 fn as_other(script: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         println!("SKIPPED: only root can try what another account can");
@@ -28,7 +29,7 @@ fn as_other(script: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Requests as shell commands: each prints its status.
+/// Requests as shell commands, each printing its status.
 fn requests(daemon: &Daemon, all: &[(String, String, String)]) -> String {
     let address = daemon.url.trim_start_matches("http://");
     let (host, port) = address.split_once(':').expect("an address");
@@ -80,7 +81,7 @@ fn another_account_of_this_machine_can_stop_and_nothing_else() {
         }
     }
     assert_eq!(let_in.len(), open.len(), "{let_in:?}");
-    // The token can't be read, even where a person has made the folder and left it open.
+    // The token can't be read, even if a person created the folder and left it open.
     let data = place.data();
     let looked =
         as_other(&format!("cat {0}/token {0}/daemon.json {0}/latch.json; echo end", data.display())).expect("root");
@@ -100,12 +101,12 @@ fn another_account_of_this_machine_can_stop_and_nothing_else() {
     assert_eq!(statuses(&daemon, &orders), Some(vec![200, 401, 401, 401, 401, 401, 401]));
     let stop = daemon.get("/v1/status").1["stop"].clone();
     assert_eq!((&stop["latched"], &stop["reason"]), (&json!(true), &json!("a neighbour")), "{stop}");
-    // The owner doesn't notice the token.
+    // The owner doesn't have to handle the token.
     assert_eq!(place.cli(&["reset"]).0, 0);
     assert_eq!(place.cli(&["resume"]).0, 0);
 }
 
-/// A browser that writes down what it is asked to open.
+/// A fake browser that records which address it should open.
 fn open_in_browser(place: &Place) -> String {
     let (script, file) = (place.root.path().join("browser"), place.root.path().join("opened"));
     fs::write(&script, format!("#!/bin/sh\nprintf '%s\\n' \"$1\" > {0}.new && mv {0}.new {0}\n", file.display()))
@@ -140,7 +141,7 @@ fn maxim_open_starts_the_browser_with_a_key_for_this_account_alone() {
     assert_eq!(daemon.post("/v1/session", &json!({ "key": opened })).0, 401, "once");
     assert_eq!(daemon.stranger("GET", "/v1/status", begun["session"].as_str()), 200);
     assert_eq!(daemon.stranger("GET", "/v1/status", Some(&opened)), 401);
-    // The arguments of a browser can be read by every account, and are no use to another.
+    // Every account can read a browser's arguments, and they must be useless to another account.
     fs::remove_file(place.root.path().join("opened")).expect("there");
     let seen = key(&open_in_browser(&place));
     if let Some(found) = statuses(&daemon, &[request("POST", "/v1/session", &json!({ "key": seen }))]) {
@@ -148,7 +149,7 @@ fn maxim_open_starts_the_browser_with_a_key_for_this_account_alone() {
         assert_eq!(daemon.post("/v1/session", &json!({ "key": seen })).0, 401, "it was seen, and is used up");
         assert!(daemon.heard().contains("shown by another account"), "{}", daemon.heard());
     }
-    // What is printed is for any browser.
+    // A printed address works in any browser.
     let printed = key(&place.page());
     if let Some(found) = statuses(&daemon, &[request("POST", "/v1/session", &json!({ "key": printed }))]) {
         assert_eq!(found, [200]);
@@ -168,7 +169,7 @@ fn scripts_get_the_token_and_a_command_without_it_says_what_to_do() {
         (daemon.stranger("GET", "/v1/models", None), daemon.stranger("GET", "/v1/models", Some(token.trim_end()))),
         (401, 200)
     );
-    // By its address it is known too; of another machine nothing is.
+    // The daemon is also recognised by its address; nothing is sent to another machine.
     assert_eq!(place.cli(&["status", "--url", &daemon.url]).0, 0);
     let elsewhere = |args: &[&str]| {
         let done = place.command().args(args).args(["--url", &daemon.url]).output().expect("runs");
@@ -178,7 +179,7 @@ fn scripts_get_the_token_and_a_command_without_it_says_what_to_do() {
     assert!(code == Some(78) && err.contains("MAXIM__HTTP__TOKEN"), "{err}");
     assert_eq!(elsewhere(&["stop"]).0, Some(0), "stopping needs none");
     assert_eq!(daemon.get("/v1/status").1["stop"]["latched"], true);
-    // It stays over a restart, and what others could read is replaced.
+    // The token stays the same across a restart; one readable by others is replaced.
     let first = daemon.token.clone();
     assert_eq!(daemon.end(), 0);
     let daemon = place.start();
@@ -203,7 +204,7 @@ fn the_token_is_not_sent_to_somebody_who_took_the_port_of_a_daemon_that_is_gone(
         println!("SKIPPED: only root can try what another account can");
         return;
     }
-    // Another account listens there now, and writes down what it hears.
+    // Another account now listens there, and records what it receives.
     let script = format!(
         "import socket\ns = socket.create_server(('127.0.0.1', {port}))\nprint('up', flush=True)\n\
          while True:\n  c, _ = s.accept(); c.settimeout(5)\n  try: print(repr(c.recv(65536)), flush=True)\n  except OSError: pass\n  c.close()\n"
@@ -243,7 +244,7 @@ fn a_short_or_blank_token_is_refused_at_the_start() {
     let done = command.args(["run", "--listen", "127.0.0.1:0"]).output().expect("runs");
     let err = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.code() == Some(78) && err.contains("http.token_file") && !err.contains("hunter2"), "{err}");
-    // What every account can read is no secret, however good it is.
+    // A file that every account can read holds no secret, however strong it is.
     fs::write(&file, "s3cret-of-the-owner\n").expect("written");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("set");
     let mut command = place.command();
@@ -321,7 +322,7 @@ fn no_tool_reads_the_token_and_what_it_can_do_without_is_stop() {
     fs::create_dir(&tools).expect("made");
     let script = tools.join("bell.sh");
     let data = place.data().display().to_string();
-    // Each way to the token that a program has.
+    // Each way to the token that a program might have.
     let tried = format!(
         "#!/bin/bash\nexec > bell.new 2>&1\ncat {data}/token {data}/daemon.json\nenv\n\
          cat /proc/$PPID/environ\n{} --data {data} token\necho end\nmv bell.new bell\n",
@@ -346,7 +347,7 @@ fn no_tool_reads_the_token_and_what_it_can_do_without_is_stop() {
     daemon.until("the bell rang", || bell.exists());
     let told = fs::read_to_string(&bell).expect("written");
     assert!(told.ends_with("end\n") && !told.contains(&daemon.token), "{told}");
-    // What is asked of its file tools and shells is blocked before anything runs.
+    // Requests for it through file tools and shells are blocked before anything runs.
     let token = place.data().join("token");
     for wish in ["read the file", "run the command cat"] {
         let said = daemon.say(&format!("{wish} {}", token.display()));

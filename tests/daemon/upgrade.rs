@@ -1,5 +1,5 @@
-//! P21: an upgrade keeps memory. Backups as released programs wrote them, one for each format of the store, are restored and
-//! lived on with. A new format adds its own (`maxim memory backup FOLDER`); none is ever written anew.
+//! P21: an upgrade keeps memory. Backups written by released programs, one for each format of the store, are restored
+//! and used further. A new format adds its own (`maxim memory backup FOLDER`); existing ones are never rewritten.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::harness::Place;
 
-/// What was said to each of these brains: that the spare key is in the blue drawer, a name, a file to write and one to read
-/// that isn't there, a tool to be asked about, and a goal. With the id of the file's writing.
+/// What each of these brains was told: that the spare key is in the blue drawer, a name, a file to write, one to read
+/// that doesn't exist, a tool to be asked about, and a goal. With the id of the file's writing.
 const FORMATS: [(&str, &str); 4] = [
     ("2", "01a208d3-f571-7e3a-b2b4-c181471ebafc"),
     ("3", "01a20a68-1671-749e-9dbd-a8f7c988d079"),

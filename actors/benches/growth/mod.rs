@@ -1,4 +1,4 @@
-//! Sizes of stores at which costs are measured, and how each cost grew with them.
+//! Sizes of stores at which costs are measured, and how each cost grows with size.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use criterion::Criterion;
 
-/// That of the program: another one may pause for tens of milliseconds where much was let go.
+/// The program's own allocator: another one may pause for tens of milliseconds after much memory was freed.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Measured unless [`sizes`] is told otherwise.
+/// Measured unless [`sizes`] gets other values.
 const USUAL: [usize; 3] = [1_000, 10_000, 100_000];
 const LARGE: usize = 1_000_000;
 
@@ -48,7 +48,7 @@ pub fn run(measure: impl FnOnce(&mut Criterion) -> Vec<Measured>) {
     }
 }
 
-/// What criterion has just written down of functions with a size.
+/// Reads the medians that criterion has just written for functions with a size.
 fn medians(folder: &Path, started: SystemTime, note: &mut impl FnMut(String, usize, f64)) {
     let entries = |folder: &Path| -> Vec<PathBuf> {
         fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
@@ -70,7 +70,7 @@ fn medians(folder: &Path, started: SystemTime, note: &mut impl FnMut(String, usi
     }
 }
 
-/// One line a function: its cost at each size, and the mean factor for ten times as many records.
+/// One line per function: its cost at each size, and the mean factor for ten times as many records.
 fn print(costs: &BTreeMap<String, BTreeMap<usize, f64>>) {
     if costs.is_empty() {
         return;

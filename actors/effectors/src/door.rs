@@ -1,4 +1,4 @@
-//! The door: where people and programs outside put their messages, commands and questions onto the bus.
+//! The door: people and programs outside use it to put messages, commands and questions on the bus.
 //!
 //! A [`Door`] is a plain value for any thread; its actor brings the answers back. Text goes through the gateway. A stop
 //! phrase in it raises the latch here, before any mailbox.
@@ -83,7 +83,7 @@ pub struct DoorMemory {
 #[derive(Clone)]
 struct Speaker {
     inbound: MessageId,
-    /// The turn that it became, once the gateway has it.
+    /// The turn made from it, once the gateway has it.
     turn: Option<MessageId>,
     channel: String,
     name: String,
@@ -141,7 +141,7 @@ impl Door {
         self.put(sender, id, trust, inbound);
     }
 
-    /// The gateway has made a turn of a message.
+    /// The gateway has made a turn from a message.
     pub(super) fn accepted(&self, inbound: MessageId, turn: MessageId) {
         if let Some(speaker) = self.speaker.lock().as_mut().filter(|speaker| speaker.inbound == inbound) {
             speaker.turn = Some(turn);
@@ -206,7 +206,7 @@ impl Door {
     /// A read-only question about the brain.
     ///
     /// # Errors
-    /// As [`Door::ask`]; also where the introspector refuses the question.
+    /// As [`Door::ask`]; also when the introspector refuses the question.
     pub async fn inquire(&self, tool: &str, params: Json) -> Result<Json, Unanswered> {
         let inquiry = Inquiry { tool: tool.into(), params, turn: None, by_model: false };
         let answered: InquiryAnswered = self.answer_within(self.begin(None, inquiry), AT_ONCE).await?;
@@ -246,7 +246,7 @@ impl Door {
         Ok(ended.report)
     }
 
-    /// Ends the session, if there is one; sleep follows, now or at the next start.
+    /// Ends the session, if there is one. Sleep follows, now or at the next start.
     pub fn end_session(&self, by: &str) {
         self.put(DOOR, self.fresh_id(), Trust::Owner, EndSession { by: by.into() });
     }
@@ -274,12 +274,12 @@ impl Door {
         self.put(DOOR, self.fresh_id(), Trust::Sensor, sensed);
     }
 
-    /// Tells the rooms what supervision knows of one of them.
+    /// Tells the rooms that supervision has noticed a change of a room.
     pub fn tell_change(&self, changed: RegionChanged) {
         self.put(DOOR, self.fresh_id(), Trust::Own, changed);
     }
 
-    /// Puts any signal onto the bus as its own turn. For import and observations.
+    /// Puts any signal on the bus as its own turn. For imports and observations.
     pub fn put<S: Signal>(&self, sender: RegionName, id: MessageId, trust: Trust, signal: S) {
         self.send(sender, id, trust, None, signal);
     }

@@ -24,10 +24,10 @@ pub struct BadRoots {
 }
 
 impl Roots {
-    /// What a server at this address needs.
+    /// The authorities that a server at this address needs.
     ///
     /// # Errors
-    /// The file of authorities can't be read, or holds no certificate in PEM form.
+    /// The file of authorities can't be read, or contains no certificate in PEM form.
     pub fn of(url: &str, authorities: Option<&Path>) -> Result<Self, BadRoots> {
         if !url.to_ascii_lowercase().starts_with("https:") {
             return Ok(Self::Nobody);

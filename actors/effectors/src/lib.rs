@@ -40,7 +40,7 @@ maxim_config::sections! {
 pub struct Settings {
     /// `None`: no model is asked.
     pub model: Option<ModelSource>,
-    /// The encoder beside the embedded one.
+    /// The encoder in addition to the embedded one.
     pub text_encoder: Option<EncoderSource>,
     pub body: Body,
     /// Its channels to the outside.

@@ -10,7 +10,7 @@ use crate::body::Body;
 use crate::channels::{Channel, Console, Desk, Discord, Email, Http, Mqtt, Slack, Telegram, Twilio, WebSocket};
 use crate::door::Door;
 
-/// The doors and desks by which the outside reaches an agent.
+/// The doors and desks through which the outside reaches an agent.
 #[derive(Clone)]
 pub struct Outside {
     pub door: Arc<Door>,
@@ -61,7 +61,7 @@ pub struct Doors(Arc<OnceLock<Outside>>);
 
 impl Doors {
     pub fn open(&self, outside: &Outside) {
-        // A kit is seated once.
+        // A kit is set only once.
         let _ = self.0.set(outside.clone());
     }
 

@@ -25,7 +25,7 @@ const TOO_LONG: [&str; 7] = [
     "prompt is too long",
 ];
 
-/// The longest answer, in bytes.
+/// Maximum length of an answer, in bytes.
 pub const ANSWER_MAX: usize = MODEL_ANSWER.limit;
 
 /// An answer without error. An error keeps its status and the whole body, which may have any shape.
@@ -80,7 +80,7 @@ pub enum Fault {
     /// The answer doesn't have the form of the interface.
     #[error("its answer has not the requested form: {0}")]
     Garbage(String),
-    /// A stream that ended before the reply did.
+    /// A stream that ended before the reply was complete.
     #[error("its answer ended in the middle")]
     Cut,
     #[error("its answer is longer than {0} bytes")]
@@ -94,7 +94,7 @@ pub enum Fault {
     /// The connection broke, or was never made.
     #[error("{0}")]
     Lost(String),
-    /// It asks for more time than there is.
+    /// It asks for a longer delay than there is time.
     #[error("it is busy, and asks to be left alone for {} s", .0.as_secs())]
     Busy(Duration),
     #[error("no answer within {} s", .0.as_secs_f64())]

@@ -42,8 +42,7 @@ impl Performs<SenseVitals> for VitalSigns {
                 RoomVitals { room: heart.name().to_owned(), state, restarts: heart.restarts() }
             })
             .collect();
-        let reason =
-            rooms.is_empty().then(|| "the rooms are stepped one by one here, and nobody supervises them".into());
+        let reason = rooms.is_empty().then(|| "the rooms are stepped one by one here, without supervision".into());
         operation.say(VitalsSensed { rooms, reason });
     }
 

@@ -44,17 +44,17 @@ maxim_config::sections! {
     }
 }
 
-/// What the stage is set up with.
+/// The stage's settings.
 #[derive(Clone)]
 pub struct Settings {
     pub sections: Sections,
     /// The learning rate of the nucleus accumbens, `memory.nac_alpha`.
     pub alpha: f64,
-    /// The mode that experience is made in, unless a lower one is in force.
+    /// The configured mode, in which experience is made unless a lower mode is in force.
     pub mode: Mode,
-    /// The zone by which hours are told.
+    /// The time zone for hours.
     pub zone: TimeZone,
-    /// Tells which kinds of events are called alike.
+    /// Finds kinds of events with similar names.
     pub encoder: Arc<dyn Encoder>,
 }
 

@@ -67,13 +67,13 @@ pub struct Enrichment {
 /// The answers so far for a percept whose record waits under its turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pending {
-    /// By the room that was asked.
+    /// By the asked room.
     #[serde(default)]
     gather: Gather<String>,
     trust: Trust,
     recalled: Option<Vec<RecalledEpisode>>,
     time: Option<TimeDescribed>,
-    /// By the room that knows.
+    /// By the answering room.
     #[serde(default)]
     knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
     #[serde(default)]
@@ -88,7 +88,7 @@ impl Pending {
         Self { gather, trust, recalled: None, time: None, knowledge, programs: None, fears: None }
     }
 
-    /// Takes an answer in.
+    /// Adds an answer.
     fn take(&mut self, answer: EnrichmentEvent) {
         if let Some((_, room)) = answer.answered() {
             self.gather.close_for(room);
@@ -345,7 +345,7 @@ impl Hears<RegionChanged> for Enrichment {
 impl Hears<EpisodesRecalled> for Enrichment {
     fn hear(&self, answer: &EpisodesRecalled, pulse: &mut Pulse<'_, Self>) {
         let turn = pulse.turn();
-        // One more was asked for.
+        // One more episode was requested.
         let episodes = answer.with_associations(pulse.settings().episodes);
         self.take(EnrichmentEvent::Recalled { turn, episodes }, pulse);
     }

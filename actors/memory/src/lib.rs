@@ -59,7 +59,7 @@ maxim_config::sections! {
 #[derive(Clone)]
 pub struct Settings {
     pub sections: Sections,
-    /// Names this run of the process.
+    /// Identifies this run of the process.
     pub run: String,
     /// The mode of memories, unless a lower one is in force.
     pub mode: Mode,
@@ -71,7 +71,7 @@ pub struct Settings {
     pub outer: Option<String>,
     /// Tools whose results are other people's words.
     pub hearsay: BTreeSet<String>,
-    /// Episodes that a percept is enriched with, `habit.evidence_max`.
+    /// Number of episodes added to a percept, `habit.evidence_max`.
     pub evidence: usize,
     /// True if a mind thinks; then it is also told associations.
     pub thinks: bool,

@@ -54,14 +54,14 @@ impl Packer {
     }
 }
 
-/// Reads a segment front to back; every read is checked against the end.
+/// Reads a segment front to back; every read checks the end.
 pub struct Unpacker<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Unpacker<'a> {
-    /// Checks kind and checksum before anything is read.
+    /// Verifies kind and checksum before anything is read.
     pub fn open(bytes: &'a [u8], kind: [u8; 4]) -> Result<Self, DamagedSegment> {
         if bytes.get(..4) != Some(&kind[..]) {
             return Err(DamagedSegment::Kind { expected: kind, found: bytes.iter().take(4).copied().collect() });

@@ -1,11 +1,14 @@
-//! Energy: what thinking and moving cost, and what is left of it.
+//! Energy: the cost of thinking and moving, and what is left.
 //!
 //! Biology: the hypothalamus, which senses stores and lets costly organs rest.
-//! Law: tokens, seconds of inference, calls, money and degrees moved are metered per purpose, and by the minute over a day. The
-//! level is what is left of the scarcest that thinking costs: 1 − spent/limit of tokens and money, and the charge of the battery
-//! where there is one. Tokens of vectors count towards money alone, movements towards no level: autonomy bounds them. It is told when it moved by 0.05, or crossed 0.15, below which deliberation rests and habit answers.
-//! Remembers: a day of minutes, totals by purpose, calls that are out. Forgets: older minutes; a call after an hour.
-//! Down: the budgets of deliberation itself still hold; the level stays as it was told.
+//! Law: tokens, seconds of inference, calls, money and degrees moved are metered per purpose, and by the minute over
+//! a day. The level is what is left of the scarcest resource for thinking: 1 − spent/limit of tokens and money, and
+//! the battery's charge if there is one. Tokens of vectors count only towards money. Movements count towards no
+//! level: autonomy limits them. The level is reported when it changed by 0.05 or crossed 0.15; below 0.15
+//! deliberation rests and habit answers.
+//! Remembers: a day of minutes, totals by purpose, calls without a reply. Forgets: older minutes; a call after an
+//! hour.
+//! Down: the budgets of deliberation itself still hold; the level stays as last reported.
 
 use std::collections::BTreeMap;
 
@@ -27,29 +30,29 @@ use maxim_region::{Hears, Pulse, Region};
 
 const HOUR: i64 = 60;
 const DAY: i64 = 24 * HOUR;
-/// A smaller move of the level isn't told.
+/// A smaller change of the level isn't reported.
 const STEP: f64 = 0.05;
-/// How often a low level, or a battery, is looked at again.
+/// How often a low level, or a battery, is checked again.
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_mins(5);
-/// A call that nobody answered is no longer out.
+/// A call without a reply is dropped after this.
 const CALL_LIMIT: SignedDuration = SignedDuration::from_hours(1);
 
-/// What may be spent.
+/// The spending limits.
 #[derive(Clone, Debug)]
 pub struct EnergySettings {
-    /// Tokens in an hour; 0 is none.
+    /// Tokens per hour; 0 allows none.
     pub tokens_per_hour: u64,
-    /// Tokens in a day; 0 is none.
+    /// Tokens per day; 0 allows none.
     pub tokens_per_day: u64,
-    /// Tokens from the start of the process on; 0 is no limit.
+    /// Tokens from the process's start on; 0 means no limit.
     pub tokens_per_session: u64,
     pub money: MoneyLimits,
     pub effort: EffortLimits,
-    /// Names this process: a session.
+    /// Identifies this process, which is one session.
     pub boot: u64,
 }
 
-/// What was spent.
+/// Amounts spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     pub tokens: u64,
@@ -59,10 +62,10 @@ pub struct Spent {
     /// By the configured prices.
     #[serde(default)]
     pub money: f64,
-    /// That joints turned.
+    /// Degrees that joints turned.
     #[serde(default)]
     pub degrees: f64,
-    /// Of these tokens, those of vectors, which no budget of tokens counts.
+    /// The part of these tokens that went to vectors, which no token budget counts.
     #[serde(default)]
     pub embedded: u64,
 }
@@ -78,22 +81,22 @@ impl Spent {
     }
 }
 
-/// What is left of a budget: 1 − spent/limit, 0 to 1.
+/// The share of a budget that is left: 1 − spent/limit, 0 to 1.
 pub fn left(spent: u64, limit: u64) -> f64 {
     if limit == 0 { 0.0 } else { (1.0 - spent as f64 / limit as f64).max(0.0) }
 }
 
-/// The same of a session's tokens; a limit of 0 is none.
+/// The same for a session's tokens; a limit of 0 means no limit.
 fn session_left(spent: u64, limit: u64) -> f64 {
     if limit == 0 { 1.0 } else { left(spent, limit) }
 }
 
-/// The same of money; a limit of 0 is none.
+/// The same for money; a limit of 0 means no limit.
 fn money_left(spent: f64, limit: f64) -> f64 {
     if limit <= 0.0 { 1.0 } else { (1.0 - spent / limit).max(0.0) }
 }
 
-/// Whether a level is worth telling after the one told last.
+/// Whether a level must be reported after the last reported one.
 pub fn worth_telling(told: f64, level: f64) -> bool {
     (told - level).abs() >= STEP || (told < EnergyChanged::LOW) != (level < EnergyChanged::LOW)
 }
@@ -111,14 +114,14 @@ pub struct Energy {
     /// By minute since 1970.
     minutes: BTreeMap<i64, Spent>,
     purposes: BTreeMap<String, Spent>,
-    /// The process that is counted, and what it spent.
+    /// The counted process, and what it spent.
     session: Option<(u64, Spent)>,
     calls: BTreeMap<MessageId, Timestamp>,
-    /// What those are for that aren't for deliberation.
+    /// Purposes of calls other than deliberation.
     #[serde(default)]
     meant: BTreeMap<MessageId, Purpose>,
     battery: Option<Battery>,
-    /// The process in which the battery was looked for.
+    /// The process in which the battery was last checked.
     looked: Option<u64>,
     told: Option<(f64, Timestamp)>,
 }
@@ -137,7 +140,7 @@ pub enum EnergyEvent {
         at: Timestamp,
         session: u64,
     },
-    /// Something else than a model's call.
+    /// Use other than a model's call.
     Used {
         purpose: String,
         spent: Spent,
@@ -239,7 +242,7 @@ impl Energy {
         self.session = Some(of_session);
     }
 
-    /// What was spent in the newest minutes.
+    /// Amounts spent in the newest minutes.
     fn within(&self, minutes: i64, now: Timestamp) -> Spent {
         let mut sum = Spent::default();
         self.minutes.range(minute_of(now) - minutes + 1..).for_each(|(_, spent)| sum.add(*spent));
@@ -250,7 +253,7 @@ impl Energy {
         self.session.filter(|(boot, _)| *boot == settings.boot).map_or(Spent::default(), |(_, spent)| spent)
     }
 
-    /// The level, and what is the scarcest.
+    /// The level, and the scarcest resource.
     fn level(&self, now: Timestamp, settings: &EnergySettings) -> (f64, &'static str) {
         let (hour, day, session) = (self.within(HOUR, now), self.within(DAY, now), self.of_session(settings));
         let budgets = [
@@ -266,7 +269,7 @@ impl Energy {
         all.fold((1.0, "nothing"), |least, one| if one.0 < least.0 { one } else { least })
     }
 
-    /// Tells the level of `later` if it is worth it.
+    /// Reports the level of `later` if it changed enough.
     fn tell(&self, later: Self, looked: bool, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let (level, scarcest) = later.level(now, pulse.settings());
@@ -297,7 +300,7 @@ impl Energy {
             json!({ "limit": limit, "spent": spent, "left": limit.saturating_sub(spent) })
         };
         let session = self.of_session(settings);
-        // A limit of 0 is none.
+        // A limit of 0 means no limit.
         let (limit, of_session) = (settings.tokens_per_session, session.tokens - session.embedded);
         let of_this_session = match limit {
             0 => json!({ "limit": null, "spent": of_session }),
@@ -433,7 +436,7 @@ impl Hears<ReportStats> for Energy {
             "battery": battery,
         });
         pulse.reply(StatsReported { region: Self::NAME.into(), counts });
-        // Whoever asks again sees how it is by then.
+        // A later question sees the new state.
         pulse.emit(SenseBattery {});
     }
 }

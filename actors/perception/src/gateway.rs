@@ -1,4 +1,4 @@
-//! The gateway: the one door through which outside text becomes a percept.
+//! The gateway: the only door through which outside text becomes a percept.
 //!
 //! A dumb pipe with a memory for what it let in. Biology: the thalamus, which relays and doesn't interpret.
 //! Law: one constructor fixes every control field; a provider's id is the same message however often it comes, and that of
@@ -33,7 +33,7 @@ use maxim_language::stop_phrase::StopGrammar;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 
-/// Provider ids that are remembered: enough for days of retries of the busiest provider.
+/// Number of provider ids remembered: enough for days of retries of the busiest provider.
 const PROVIDER_IDS: usize = 10_000;
 /// Requests whose tries are counted, that are remembered.
 const TRIES: usize = 1024;
@@ -56,16 +56,16 @@ section! {
     }
 }
 
-/// How the gateway is set up.
+/// The gateway's settings.
 #[derive(Clone, Debug)]
 pub struct GatewaySettings {
     /// Turns in flight at once.
     pub credit: usize,
-    /// Messages that may wait for one room before ended turns keep their credit.
+    /// Maximum backlog of one room, in messages; while it is exceeded, ended turns keep their credit.
     pub behind: usize,
     /// Longest content of a percept, in bytes; the rest of a longer text is cut off.
     pub text_max: usize,
-    /// The whitelist of stop phrases, with the agent's names.
+    /// The list of stop phrases, with the agent's names.
     pub stop: StopGrammar,
 }
 
@@ -186,7 +186,8 @@ impl Region for Gateway {
         }
     }
 
-    /// Ids that are longer than any that comes in now, then the oldest: a message that is brought again may be taken twice.
+    /// Removes ids that are longer than the present bound, then the oldest. After that, a repeated message may be
+    /// accepted twice.
     fn shed(&mut self, most: usize) -> usize {
         let before = self.provider_order.len();
         let is_long = |key: &String| key.len() > CHANNEL.limit + 1 + PROVIDER_ID.limit;
@@ -223,7 +224,7 @@ impl Region for Gateway {
             self.in_flight.iter().filter(|(_, at)| at.later(TURN_LIMIT) <= now).map(|(turn, _)| *turn).collect();
         let free = lost.len();
         for turn in lost {
-            tracing::warn!(%turn, "a turn has not ended in {} minutes; its credit is given back", TURN_LIMIT.as_mins());
+            tracing::warn!(%turn, "a turn has not ended in {} minutes; its credit is returned", TURN_LIMIT.as_mins());
             pulse.keep(GatewayEvent::Ended { turn });
         }
         self.release(free, pulse);
@@ -276,8 +277,9 @@ impl Gateway {
     }
 }
 
-/// Where it stands which percept a signed command became. It has no end: some providers sign no time, so that a signature
-/// is good for ever. A digest, so that keys have one length and nothing of the message stands in them.
+/// The key that stores which percept a signed command became. These records are kept for good: some providers sign no
+/// time, so a signature stays valid for ever. The key is a digest, so that all keys have the same length and contain
+/// nothing of the message.
 fn signed_key(key: &str) -> Vec<u8> {
     format!("signed/{}", digest(key)).into_bytes()
 }
@@ -290,9 +292,9 @@ impl Hears<Inbound> for Gateway {
     fn hear(&self, inbound: &Inbound, pulse: &mut Pulse<'_, Self>) {
         let key = inbound.provider_id.as_ref().map(|id| format!("{}/{id}", inbound.channel));
         let channel = inbound.channel.clone();
-        // The door has looked already; what came in by another way is not kept either.
+        // The door has checked this already. Input that came in another way must not be stored either.
         if let Err(why) = inbound.check() {
-            tracing::error!(channel, %why, "a message is beyond a bound; nothing is made of it");
+            tracing::error!(channel, %why, "a message is too long and is ignored");
             return;
         }
         let signed = |key: &str| inbound.is_signed.then(|| pulse.record(&signed_key(key))).flatten();
@@ -334,8 +336,8 @@ impl Hears<Inbound> for Gateway {
         }
         let id = pulse.fresh_id();
         if let Some(key) = key {
-            // What may be played again for ever is known for ever. Strangers command nothing: played again they only say it
-            // again.
+            // A message that an attacker can replay for ever must be remembered for ever. Messages from strangers
+            // command nothing, so a replay does no harm.
             if inbound.is_signed && inbound.trust >= Trust::Listed {
                 pulse.put(signed_key(&key), &id);
             }

@@ -1,28 +1,28 @@
-//! What comes from outside, before it is a percept. The law: there is one constructor, and it takes nothing that could
-//! steer the brain. Salience is fixed, the override comes from the stop grammar alone, the rest is empty; a provider's
-//! extra fields have no way in, because no argument receives them.
+//! Input from outside, before it is a percept. The only constructor takes nothing that could steer the brain.
+//! Salience is fixed, only the stop grammar sets the override, and the rest is empty. A provider's extra fields can't
+//! enter, because no argument receives them.
 
 use maxim_bus::units::{Novelty, Salience};
 use serde::Serialize;
 
 use maxim_language::stop_phrase::StopGrammar;
 
-/// Longest content that is kept when nobody says otherwise, in bytes.
+/// Default limit of the content, in bytes.
 pub const CONTENT_LIMIT: usize = 64 * 1024;
 
-/// How much attention outside text gets, whatever it says of itself (0 none, 1 all).
+/// The attention for outside text, whatever it says of itself (0 none, 1 all).
 pub const INBOUND_SALIENCE: f64 = 0.9;
 
 pub use maxim_bus::signals::percept::HardOverride;
 
-/// Where a text came from: the only metadata that it carries.
+/// The origin of a text: the only metadata that it carries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InboundMetadata {
     channel: String,
     sender: String,
 }
 
-/// A text from outside, in the shape in which it becomes a percept.
+/// A text from outside, in the shape that becomes a percept.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InboundText {
     source: String,
@@ -37,13 +37,13 @@ pub struct InboundText {
 }
 
 impl InboundText {
-    /// `body` is kept byte for byte up to [`CONTENT_LIMIT`]. Whether it stops is decided on the whole body, from any
-    /// sender and channel; `moving` says whether a body moved when it came.
+    /// `body` is kept unchanged up to [`CONTENT_LIMIT`]. Whether it stops is decided on the whole body, from any
+    /// sender and channel; `moving` says whether a body was moving when it arrived.
     pub fn new(channel: &str, sender: &str, body: &str, stop: &StopGrammar, moving: bool) -> Self {
         Self::within(CONTENT_LIMIT, channel, sender, body, stop, moving)
     }
 
-    /// With another limit, in bytes. A longer body is cut at the last whole character before it.
+    /// With another limit, in bytes. A longer body is cut at the last whole character before the limit.
     pub fn within(limit: usize, channel: &str, sender: &str, body: &str, stop: &StopGrammar, moving: bool) -> Self {
         let content = &body[..body.floor_char_boundary(limit)];
         Self {
@@ -75,7 +75,7 @@ impl InboundText {
         self.hard_override
     }
 
-    /// Always `None`: how new a text is, is measured inside.
+    /// Always `None`: novelty is measured inside.
     pub fn novelty(&self) -> Option<Novelty> {
         self.novelty
     }
@@ -93,7 +93,7 @@ impl InboundText {
         &self.metadata.sender
     }
 
-    /// True when the body was longer than the limit and its end is missing.
+    /// True when the body was longer than the limit and was cut.
     pub fn truncated(&self) -> bool {
         self.truncated
     }

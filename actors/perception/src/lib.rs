@@ -25,7 +25,7 @@ maxim_config::sections! {
     Sections { gateway: GatewayKeys }
 }
 
-/// What the stage is set up with.
+/// The stage's settings.
 #[derive(Clone)]
 pub struct Settings {
     pub gateway: GatewaySettings,

@@ -1,12 +1,12 @@
-//! PreemptionCircuit: may this percept lead to anything, and what does it interrupt.
+//! PreemptionCircuit: may this percept lead to anything, and what does it interrupt?
 //!
 //! Biology: prefrontal inhibitory control over a behaviour that has begun.
-//! Law: HARD_STOP cancels all that is open; HOLD lets the loop cycle but propose nothing; REDIRECT lays the goal aside for
-//! another. A redirection comes from a person, or by itself: from an urgent word while a goal is pursued, and from strong
-//! bodily pain. The latch has stopped every effect before this room hears of a stop; here is what it means for turns, the
-//! goals room says what it means for goals, and both are durable.
+//! Law: HARD_STOP cancels everything open. HOLD lets the loop cycle but propose nothing. REDIRECT suspends the goal
+//! for another. A redirection comes from a person, or by itself: from an urgent word while a goal is pursued, and
+//! from strong bodily pain. The latch has stopped every effect before this room hears of a stop. This room decides
+//! what the stop means for turns, the goals room what it means for goals; both decisions are durable.
 //! Remembers: the stop, the hold, the open turns, whether a goal is pursued. Forgets: a hold whose time has passed.
-//! Down: no percept passes, so nothing is proposed; the latch needs no room.
+//! Down: no percept passes, so nothing is proposed. The latch needs no room.
 
 use jiff::Timestamp;
 use maxim_bus::latch::StopDetail;
@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 
-/// Bodily pain from here on interrupts what is pursued; 0 to 1.
+/// Bodily pain of at least this intensity interrupts the pursued goal; 0 to 1.
 const THREAT: f64 = 0.8;
-/// Who is named as having ended a hold whose time has passed.
+/// Named as having ended a hold whose time has passed.
 const ITS_TIME: &str = "its time";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct PreemptionCircuit {
     stopped: Option<StopDetail>,
     hold: Option<Hold>,
     open: Vec<MessageId>,
-    /// The turn of the goal that is pursued, and whether the goal came of a threat.
+    /// The turn of the pursued goal, and whether a threat caused the goal.
     #[serde(default)]
     pursued: Option<(Option<MessageId>, bool)>,
 }
@@ -90,7 +90,7 @@ impl Region for PreemptionCircuit {
     }
 }
 
-/// Who isn't on the list of senders of a channel that reaches outside can stop, and nothing else.
+/// A sender who isn't on the list of a channel that reaches outside can stop, and nothing else.
 fn is_noted_only(percept: &Percept) -> bool {
     percept.trust == Trust::Outside && is_outside(&percept.metadata.channel)
 }
@@ -126,7 +126,7 @@ impl PreemptionCircuit {
         pulse.emit(PreemptionChanged { request, cancelled_turns });
     }
 
-    /// Nothing keeps it from proposing.
+    /// Nothing prevents proposing.
     fn is_free(&self, now: Timestamp) -> bool {
         self.disposition(now) == Disposition::Proceed
     }
@@ -179,7 +179,8 @@ impl Hears<PreemptionRequested> for PreemptionCircuit {
     }
 }
 
-/// Somebody says that it can't wait: by a word before the request, or by nothing but such words.
+/// Whether the text says that it can't wait: by an urgent word before the request, or by consisting only of such
+/// words.
 fn is_urgent(text: &str) -> bool {
     const FIRST: [&str; 6] = ["urgent", "urgently", "emergency", "quick", "quickly", "hurry"];
     const WHOLE: [&str; 9] =
@@ -192,13 +193,14 @@ fn is_urgent(text: &str) -> bool {
         .map(str::to_lowercase)
         .collect();
     let leads = words.first().is_some_and(|first| FIRST.contains(&first.as_str()));
-    // "Quick question" and "hurry slowly is a saying" set nothing aside: what leads is cut off from what follows.
+    // "Quick question" and "hurry slowly is a saying" suspend nothing: the leading word must be separated from what
+    // follows.
     let cut_off =
         text.trim_start().chars().find(|c| !c.is_alphanumeric()).is_some_and(|c| [':', ',', '!', '.'].contains(&c));
     (leads && (cut_off || words.len() == 1)) || WHOLE.contains(&words.join(" ").as_str())
 }
 
-/// Pain of the body; what a tool's failure hurts is no danger.
+/// Pain of the body; pain from a tool's failure is no danger.
 fn is_bodily(kind: PainKind) -> bool {
     match kind {
         PainKind::MovementError | PainKind::OverSpeed | PainKind::Thrashing | PainKind::SustainedStrain => true,
@@ -209,12 +211,12 @@ fn is_bodily(kind: PainKind) -> bool {
 
 impl Hears<PainSignal> for PreemptionCircuit {
     fn hear(&self, pain: &PainSignal, pulse: &mut Pulse<'_, Self>) {
-        // What came of a threat isn't interrupted by the next pang of it.
+        // Further pain doesn't interrupt a goal that a threat has caused.
         let interrupts = self.pursued.is_some_and(|(_, is_threat)| !is_threat);
         if !interrupts || !is_bodily(pain.kind) || pain.intensity.get() < THREAT || !self.is_free(pulse.now()) {
             return;
         }
-        // None of the signal's own words: they may be somebody else's.
+        // Uses none of the signal's own words, because an outsider may have written them.
         let kind =
             serde_json::to_value(pain.kind).ok().and_then(|kind| kind.as_str().map(|kind| kind.replace('_', " ")));
         let goal = format!("say: I laid my work aside, because something hurts ({})", kind.unwrap_or_default());
@@ -410,7 +412,7 @@ mod tests {
         rig.pass(Duration::from_secs(61));
         let told = rig.heard::<PreemptionChanged>();
         assert!(matches!(&told[0].request, PreemptionRequested::Resume { by } if by == ITS_TIME), "{told:?}");
-        // A stop ends a hold, and the passing of its time ends no stop.
+        // A stop ends a hold, but the end of a hold ends no stop.
         let until = rig.clock.now() + SignedDuration::from_secs(60);
         rig.send(PreemptionRequested::Hold { until: Some(until), by: "anna".into() });
         say(&mut rig, "stop", true);

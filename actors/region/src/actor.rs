@@ -76,7 +76,7 @@ impl<R: Region> RegionActor<R> {
         self.seat.is_some()
     }
 
-    /// The region failed outside a message, or after its message was put back.
+    /// The region failed outside a message, or after its message was returned.
     fn fail(&mut self, ctx: &mut Context<Self>, why: &str) {
         self.seat = None;
         self.post.supervision.failed(&self.post.heart, R::STAGE, why);
@@ -137,7 +137,7 @@ impl<R: Region> RegionActor<R> {
     }
 }
 
-#[allow(clippy::panic)] // chaos is what this is for
+#[allow(clippy::panic)] // only for chaos tests
 fn chaos_panic(region: &str) {
     panic!("chaos: {region} was told to panic");
 }
@@ -338,7 +338,7 @@ impl<R: Region> Post<R> {
                 tracing::warn!(
                     room,
                     waiting,
-                    "a room is far behind; until it has caught up, turns that end make no place"
+                    "a room has a long backlog; until it has caught up, no turn's credit is returned"
                 );
             });
         }
@@ -351,7 +351,7 @@ impl<R: Region> Post<R> {
         if delivery.attempts >= 2 && Seat::<R>::bury(self, epoch, lane, delivery, why) == Step::Done {
             fenced(|| {
                 tracing::error!(region = R::NAME, message = %meta.id, signal = &*meta.name, why,
-                    "a message failed twice and is a dead letter now; see `maxim status` or /v1/dead-letters");
+                    "a message failed twice and is now a dead letter; see `maxim status` or /v1/dead-letters");
             });
         } else {
             self.inbox.give_back(epoch, false);

@@ -44,15 +44,15 @@ impl WardState {
 /// An order of chaos, supervision or a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Panic now, as if a handler did.
+    /// Panic now, as if in a handler.
     Panic,
-    /// Block the thread, as if a handler did.
+    /// Block the thread, as if in a handler.
     Hang(Duration),
     /// Stop the actor itself.
     Kill,
     /// Rebuild from the store, because a sibling failed (OTP's one-for-all and rest-for-one).
     Rebuild,
-    /// Come back from `held`.
+    /// End the state `held`.
     Release,
 }
 
@@ -93,9 +93,9 @@ pub struct Heart {
     name: RegionName,
     kind: WardKind,
     deadline: Duration,
-    /// Monotonic microseconds since when a handler runs; 0 while none does.
+    /// Monotonic microseconds at which the running handler began; 0 when none runs.
     busy_since: AtomicU64,
-    /// Microseconds that the present work may take.
+    /// Time limit of the present work, in microseconds.
     allowed: AtomicU64,
     /// The kernel's number of its thread; 0 if unknown.
     thread: AtomicU32,
@@ -105,7 +105,7 @@ pub struct Heart {
     paused_until: AtomicU64,
     state_hash: AtomicU64,
     restarts: AtomicU64,
-    /// How often it was built from its store.
+    /// How often it was rebuilt from its store.
     incarnations: AtomicU32,
     /// The last tick that led to something, and how many such ticks came before it at the same time. Without this, two
     /// ticks of a clock that stands still would draw the same ids, and so would a tick after a rebuild.
@@ -113,7 +113,7 @@ pub struct Heart {
     handled: AtomicU64,
     under_way: AtomicUsize,
     dead_letters: AtomicU64,
-    /// Count of handlers by the bit length of their duration in microseconds.
+    /// Number of handler calls, by the bit length of their duration in microseconds.
     durations: [AtomicU64; 40],
     orders: Mutex<(VecDeque<Order>, Option<Waker>)>,
     poisons: Mutex<Vec<Poison>>,
@@ -146,7 +146,7 @@ impl Heart {
         }
     }
 
-    /// The room that is too far behind for what this one hears first.
+    /// The room whose backlog is too long for this room to read what it hears first.
     pub fn waits_for(&self) -> Option<RegionName> {
         *self.waits_for.lock()
     }
@@ -220,7 +220,7 @@ impl Heart {
         self.restarts.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The number of the incarnation that begins now, from 1.
+    /// The number of the incarnation that begins now, counted from 1.
     pub(super) fn begin_incarnation(&self) -> u32 {
         self.incarnations.fetch_add(1, Ordering::SeqCst) + 1
     }
@@ -307,17 +307,17 @@ impl Heart {
         self.busy_since.compare_exchange(stamp, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
-    /// A handler runs.
+    /// True while a handler runs.
     pub fn is_busy(&self) -> bool {
         self.busy_since.load(Ordering::SeqCst) != 0
     }
 
-    /// How long the present handler has run beyond the deadline.
+    /// How far the running handler is beyond its deadline.
     pub fn overdue(&self) -> Option<Duration> {
         self.busy().and_then(|busy| busy.lasted.checked_sub(busy.allowed))
     }
 
-    /// Forgets that the former incarnation is busy.
+    /// Clears the busy mark of the former incarnation.
     pub(super) fn calm(&self) {
         self.busy_since.store(0, Ordering::SeqCst);
     }
@@ -350,7 +350,7 @@ impl Heart {
         self.orders.lock().0.pop_front()
     }
 
-    /// False when an order waits already.
+    /// False when an order is already waiting.
     pub(super) fn park(&self, waker: &Waker) -> bool {
         let mut orders = self.orders.lock();
         if !orders.0.is_empty() {
@@ -360,7 +360,8 @@ impl Heart {
         true
     }
 
-    /// For chaos tests: the next `times` handlings of `signal` panic. `(state load)` stands for waking up.
+    /// For chaos tests: the next `times` calls of the handler of `signal` panic. `(state load)` means loading the
+    /// state.
     pub fn poison(&self, signal: &str, times: u32) {
         self.poisons.lock().push(Poison { signal: signal.into(), left: times, blocks: None });
     }
@@ -370,12 +371,12 @@ impl Heart {
         self.poisons.lock().push(Poison { signal: signal.into(), left: 1, blocks: Some(how_long) });
     }
 
-    /// Poisoned handlings that have not happened yet.
+    /// Poisoned calls that have not happened yet.
     pub fn poison_left(&self) -> u32 {
         self.poisons.lock().iter().map(|poison| poison.left).sum()
     }
 
-    #[allow(clippy::panic)] // chaos is what this is for
+    #[allow(clippy::panic)] // only for chaos tests
     pub(super) fn trip(&self, signal: &str) {
         let mut poisons = self.poisons.lock();
         let Some(poison) = poisons.iter_mut().find(|poison| poison.signal == signal && poison.left > 0) else {
@@ -391,5 +392,5 @@ impl Heart {
     }
 }
 
-/// Name under which [`Heart::poison`] makes loading panic.
+/// The name that makes loading panic with [`Heart::poison`].
 pub const LOADING: &str = "(state load)";

@@ -59,9 +59,10 @@ pub trait Wiring: Sized {
         Self: Region;
 }
 
-/// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events after it.
+/// A room that decides. Its value is its root state: small, serialisable, rebuilt from a snapshot and the events
+/// after it.
 pub trait Region: Wiring + Default + Serialize + DeserializeOwned + Send + Unpin + 'static {
-    /// Full anatomical or engineering name, as in logs, keys and `maxim status`.
+    /// Its full anatomical or engineering name, used in logs, keys and `maxim status`.
     const NAME: RegionName;
     const STAGE: Stage;
 
@@ -102,7 +103,7 @@ pub trait Region: Wiring + Default + Serialize + DeserializeOwned + Send + Unpin
         None
     }
 
-    /// A deadline has passed.
+    /// Called when a deadline has passed.
     fn tick(&self, _pulse: &mut Pulse<'_, Self>) {}
 }
 
@@ -148,7 +149,7 @@ pub trait Emits<S: Signal>: Region {}
 /// }
 /// ```
 ///
-/// A card that is wrong doesn't compile: one that leaves out what the room says,
+/// A wrong card doesn't compile. This one leaves out a signal that the room emits:
 ///
 /// ```compile_fail,E0277
 /// # use maxim_region::{Hears, Pulse, Region};
@@ -173,7 +174,7 @@ pub trait Emits<S: Signal>: Region {}
 /// }
 /// ```
 ///
-/// or names what it has no handler for.
+/// This one names a signal without a handler:
 ///
 /// ```compile_fail,E0277
 /// # use maxim_region::{Hears, Pulse, Region};

@@ -7,12 +7,12 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Error, Map, Value};
 
-/// Reads a line that holds one object.
+/// Parses a line that holds one object.
 ///
 /// # Errors
 /// It is not JSON or not an object; or the faulty field, and why.
 pub fn object_in<T: DeserializeOwned>(line: &str) -> Result<T, String> {
-    // serde takes a list for the fields in their order.
+    // serde also accepts a list of the fields in order.
     if !line.trim_start().starts_with('{') {
         serde_json::from_str::<IgnoredAny>(line).map_err(|error| told(&error))?;
         return Err("it is not a JSON object".into());
@@ -52,7 +52,7 @@ pub fn member<'l>(line: &'l str, name: &str) -> Option<&'l RawValue> {
     serde_json::Deserializer::from_str(line).deserialize_map(Seek(name)).ok()?
 }
 
-/// Reads the members of an object.
+/// Parses the members of an object.
 ///
 /// # Errors
 /// The faulty field, and why.
@@ -113,7 +113,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code)] // it only has to be read
+    #[allow(dead_code)] // it is only deserialized
     struct Line {
         event: String,
         #[serde(default)]

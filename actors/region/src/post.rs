@@ -23,7 +23,7 @@ pub struct Frame {
     pub tap: Option<Arc<dyn Tap>>,
 }
 
-/// One region's place: its card, mail, settings and heart.
+/// One region's card, mail, settings and heart.
 pub struct Post<R: Region> {
     pub frame: Frame,
     pub inbox: Arc<Inbox>,

@@ -54,7 +54,7 @@ pub(super) struct Decided<E> {
 pub(super) struct Output {
     pub records: RecordChanges,
     pub emissions: Vec<(Meta, Arc<dyn Body>)>,
-    /// The root is written with it.
+    /// The root is written in the same commit.
     pub anew: bool,
     /// Replaced records should be removed from the disk.
     pub replaced_much: bool,
@@ -171,7 +171,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         Decided { events: self.events, output: Output { found: records.into_found(), ..output } }
     }
 
-    /// When this input was taken.
+    /// The time at which this input was taken.
     pub fn now(&self) -> Timestamp {
         self.common.now
     }
@@ -199,7 +199,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.common.trust()
     }
 
-    /// A number in [0, 1).
+    /// A random number in [0, 1).
     pub fn chance(&mut self) -> f64 {
         (self.common.rng().next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -234,7 +234,7 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.emit_in(turn, signal)
     }
 
-    /// Emits in another turn, named by its first percept.
+    /// Emits in another turn, which is named by its first percept.
     pub fn emit_in<S: Signal>(&mut self, turn: MessageId, signal: S) -> MessageId
     where
         R: Emits<S>,

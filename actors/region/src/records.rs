@@ -1,4 +1,4 @@
-//! A room's own records, for reading.
+//! Read access to a room's own records.
 
 use std::cell::RefCell;
 use std::ops::Bound;
@@ -103,7 +103,7 @@ impl<'a> RecordView<'a> {
     /// Records in a range of keys, ascending, for a reader outside the room.
     ///
     /// # Errors
-    /// One of them can't be read.
+    /// One of the records can't be read.
     pub fn read_range(&self, range: (Bound<Vec<u8>>, Bound<Vec<u8>>), limit: usize) -> Result<Vec<Record>, Unreadable> {
         match &self.source {
             Source::Live(store, region) => store.records(region, range, limit),

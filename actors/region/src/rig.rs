@@ -13,7 +13,7 @@ use super::seat::read_by;
 use super::{Frame, Heart, Listed, Post, RecordView, Region, Seat, Step, Supervision, SupervisionSettings, WardKind};
 use maxim_store::{AgentStore, StateStore};
 
-/// A room on a bench. What it emits lands in a probe.
+/// A room on a bench. Its emitted signals arrive in a probe.
 pub struct Rig<R: Region> {
     pub clock: VirtualClock,
     post: Arc<Post<R>>,
@@ -131,7 +131,7 @@ impl<R: Region> Rig<R> {
         matches!(self.seat.tick(), Step::Done)
     }
 
-    /// When it wants to act by itself.
+    /// When its next tick is due.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.seat.next_deadline()
     }
@@ -158,7 +158,7 @@ impl<R: Region> Rig<R> {
         &self.post.frame.store
     }
 
-    /// Its records, for looking at.
+    /// Its records, for inspection.
     pub fn records(&self) -> RecordView<'_> {
         RecordView::new(&self.post.frame.store, R::NAME)
     }
@@ -185,7 +185,7 @@ impl<R: Region> Rig<R> {
         self.heard_with().into_iter().map(|(_, signal)| signal).collect()
     }
 
-    /// The same, with the id of each.
+    /// The same, with their ids.
     pub fn heard_with<S: Signal>(&mut self) -> Vec<(MessageId, S)> {
         let of_kind = |envelope: Arc<Envelope>| Some((envelope.meta.id, envelope.get::<S>()?.clone()));
         self.heard_all().into_iter().filter_map(of_kind).collect()

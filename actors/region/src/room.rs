@@ -36,7 +36,7 @@ pub type Waking = Box<dyn Fn(&Frozen, &AgentId) -> Result<Vec<Listed>, String> +
 pub struct Seated {
     pub ward: Arc<dyn Ward>,
     pub placement: Placement,
-    /// It runs in an agent that only remembers, whatever its stage.
+    /// It also runs in an agent that only remembers, whatever its stage.
     pub tells: bool,
     pub stepper: Box<dyn Stepper>,
 }

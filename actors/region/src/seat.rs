@@ -32,13 +32,13 @@ const UNTOLD: u32 = 64;
 /// After a failure to write a state, it isn't tried again for this time.
 const TRY_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// No mail.
     Idle,
     Done,
-    /// A newer incarnation has taken over: this one must go.
+    /// A newer incarnation has taken over: this one must end.
     Fenced,
     /// The store is full at present, or closed; the message is back at the head.
     Full,
@@ -83,12 +83,12 @@ pub struct Recorded {
     pub state_hash: u64,
 }
 
-/// A key of a room's records in [`InputRecord::wrote`].
+/// The hash of a record's key in [`InputRecord::wrote`].
 pub fn key_hash(key: &[u8]) -> u64 {
     StableHash::default().add(key).get()
 }
 
-/// Listens to everything that is accepted.
+/// Listens to every accepted input.
 pub trait Tap: Send + Sync {
     fn input(&self, input: InputRecord);
     fn emitted(&self, lsn: Lsn, envelope: &Arc<Envelope>);
@@ -195,7 +195,7 @@ impl<R: Region> Seat<R> {
         step
     }
 
-    /// Lets the region act on a deadline that has passed. May panic in the region.
+    /// Lets the region act on a deadline that has passed. The region may panic.
     ///
     /// After a start, earlier mail comes first: it may contain what a deadline waits for.
     pub fn tick(&mut self) -> Step {
@@ -291,7 +291,7 @@ impl<R: Region> Seat<R> {
         self.untold = 0;
         let events: Vec<Vec<u8>> = match decided.events.iter().map(written).collect() {
             Ok(events) => events,
-            Err(error) => return Step::Refused(format!("what it decided can't be written down: {error}")),
+            Err(error) => return Step::Refused(format!("its decision can't be serialized: {error}")),
         };
         debug_assert!(
             events.iter().all(|event| serde_json::from_slice::<R::Event>(event).is_ok()),
@@ -342,9 +342,7 @@ impl<R: Region> Seat<R> {
         self.post.heart.writes_state();
         let write = |region: &R| {
             let written = serde_json::to_vec(&Root { state: region });
-            written
-                .inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be written down"))
-                .ok()
+            written.inspect_err(|error| tracing::error!(region = R::NAME, %error, "its state can't be serialized")).ok()
         };
         let root = write(&self.region)?;
         if root.len() <= PAYLOAD_BYTES {
@@ -383,7 +381,7 @@ pub fn state_of<R: Region>(agent: &AgentId, store: &AgentStore) -> Result<R, Sto
     rebuilt(agent, recovered.root.as_deref(), &recovered.events)
 }
 
-/// Snapshot, then the events after it.
+/// Applies the snapshot, then the events after it.
 fn rebuilt<R: Region>(agent: &AgentId, root: Option<&[u8]>, events: &[Vec<u8>]) -> Result<R, StoreError> {
     let bad = |what: &str, error: serde_json::Error| StoreError::Damaged {
         agent: agent.to_string(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Episodes from which something was learned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sources {
-    /// By id, the newest last.
+    /// Ids, the newest last.
     #[serde(default)]
     pub episodes: VecDeque<String>,
     /// It also has unnamed sources: older ones, or ones that sleep removed. Knowledge from before sources were noted

@@ -154,20 +154,20 @@ impl<R: Region> Stepper for RegionStepper<R> {
         now: Timestamp,
         recorded: Option<Recorded>,
     ) -> Result<(), String> {
-        let Some(seat) = &mut self.seat else { return Err("it is not seated".into()) };
+        let Some(seat) = &mut self.seat else { return Err("the room is not running".into()) };
         match catch_unwind(AssertUnwindSafe(|| seat.feed(message, now, recorded))) {
             Ok(Step::Done) => Ok(()),
             Ok(Step::Refused(why)) => Err(why),
-            Ok(step) => Err(format!("its commit was not taken: {step:?}")),
+            Ok(step) => Err(format!("its commit was not accepted: {step:?}")),
             Err(panic) => Err(format!("it panicked: {}", panic_text(&*panic))),
         }
     }
 
     fn lay_out(&mut self, records: &[Record]) -> Result<(), String> {
-        let Some(seat) = &self.seat else { return Err("it is not seated".into()) };
+        let Some(seat) = &self.seat else { return Err("the room is not running".into()) };
         match seat.lay_out(records) {
             Step::Done => Ok(()),
-            step => Err(format!("its records were not taken: {step:?}")),
+            step => Err(format!("its records were not accepted: {step:?}")),
         }
     }
 }

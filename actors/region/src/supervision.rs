@@ -1,4 +1,4 @@
-//! Restart budgets, OTP strategies, arbiters, and what happens when a budget is spent.
+//! Restart budgets, OTP strategies, arbiters, and what happens when a budget is used up.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -132,7 +132,7 @@ pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
 /// A notice for the other rooms.
 pub type RegionNotice = Box<dyn Fn(RegionChanged) + Send + Sync>;
 
-/// The supervisor of an agent's rooms. Plain data behind locks, so that the watchdog can use it from its own thread.
+/// The supervisor of an agent's rooms. Plain data behind locks, so the watchdog can use it from its own thread.
 pub struct Supervision {
     settings: SupervisionSettings,
     latch: StopLatch,
@@ -207,7 +207,7 @@ impl Supervision {
         }
     }
 
-    /// A room has loaded its state and takes mail.
+    /// A room has loaded its state and reads mail.
     pub(super) fn came_up(&self, heart: &Heart) {
         let is_news = matches!(heart.state(), WardState::Off | WardState::Held);
         heart.set_state(WardState::Running);
@@ -390,7 +390,9 @@ impl Supervision {
             tracing::error!(region, zombies, "a room blocks its thread beyond its deadline; its thread is given up");
         });
         if zombies >= self.settings.zombies {
-            self.tell_person(&format!("{zombies} threads hang at once; the process ends, its state is on disk"));
+            self.tell_person(&format!(
+                "{zombies} threads hang at the same time; the process ends, its state is on disk"
+            ));
             std::process::exit(70);
         }
         let fresh = Arbiter::new();
@@ -414,7 +416,7 @@ impl Supervision {
         self.zombies.load(Ordering::SeqCst)
     }
 
-    /// Ends all rooms' threads.
+    /// Ends the threads of all rooms.
     pub fn stop(&self) {
         self.ending.store(true, Ordering::SeqCst);
         for arbiter in self.arbiters.lock().iter() {

@@ -136,7 +136,7 @@ impl<Q> Gather<Q> {
         Some(self.asked.remove(place).1)
     }
 
-    /// Notes that a question has its answer.
+    /// Marks a question as answered.
     pub fn close(&mut self, question: MessageId) {
         self.asked.retain(|(asked, _)| *asked != question);
     }
@@ -149,7 +149,7 @@ impl<Q> Gather<Q> {
         self.asked.retain(|(_, asked)| asked.as_ref() != what);
     }
 
-    /// Whether all have answered.
+    /// Whether every question is answered.
     pub fn is_whole(&self) -> bool {
         self.asked.is_empty()
     }
@@ -167,7 +167,7 @@ impl<Q> Gather<Q> {
         self.asked.iter().map(|(_, what)| what)
     }
 
-    /// Gives up the answers that are missing.
+    /// Gives up waiting for the missing answers.
     pub fn give_up(&mut self) -> impl Iterator<Item = Q> + use<Q> {
         std::mem::take(&mut self.asked).into_iter().map(|(_, what)| what)
     }

@@ -18,14 +18,14 @@ const PERIOD: Duration = Duration::from_millis(10);
 /// A look that is this late shows that the whole process was not running.
 const LATE: Duration = Duration::from_millis(50);
 
-/// Looks until it is dropped.
+/// Checks until it is dropped.
 pub struct Watchdog {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watchdog {
-    /// `system` is the actix system on which replacement threads are made.
+    /// `system` is the actix system on which replacement threads are created.
     pub fn start(supervision: Arc<Supervision>, system: System) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);

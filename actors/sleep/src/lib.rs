@@ -22,23 +22,23 @@ maxim_config::sections! {
     Sections { semantic_promoter: PromoterKeys }
 }
 
-/// What the stage is set up with. What isn't in its own section is in `memory`, but for one key of the statistician.
+/// The stage's settings. Those outside its own section are in `memory`, except for one key of the statistician.
 #[derive(Clone)]
 pub struct Settings {
     pub sections: Sections,
-    /// Names this run of the process.
+    /// Identifies this run of the process.
     pub run: String,
-    /// The zone by which nights are told.
+    /// The time zone for nights.
     pub zone: TimeZone,
-    /// When it sleeps each day. None: no daily sleep.
+    /// The time of the daily sleep. None: no daily sleep.
     pub nightly: Option<Time>,
-    /// Nothing happened for this long: what repeats is promoted.
+    /// Promotion starts after this long without activity.
     pub promotion_idle: SignedDuration,
-    /// The least confidence of what is promoted.
+    /// Minimum confidence for promotion.
     pub promotion_confidence: f64,
-    /// The same of the statistician's patterns, which it has tested already.
+    /// The same for the statistician's patterns, which it has already tested.
     pub patterns_from: f64,
-    /// The least number of times that what is promoted was observed.
+    /// Minimum number of observations for promotion.
     pub promotion_observations: u64,
 }
 

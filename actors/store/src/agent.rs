@@ -38,10 +38,10 @@ pub struct Commit {
     pub region: RegionName,
     /// The committer's incarnation; a commit of an older one than the region's is refused.
     pub epoch: Epoch,
-    /// The message that led here: its lane and LSN.
+    /// The message that caused the commit: its lane and LSN.
     pub consumed: Option<(Lane, Lsn)>,
     pub events: Vec<Vec<u8>>,
-    /// Signals for others; kept until the low water has passed them.
+    /// Signals for other rooms; stored until the low water has passed them.
     pub emissions: Vec<Arc<[u8]>>,
     pub records: RecordChanges,
     /// A snapshot of the state after this commit's own events. Earlier events need no replay any more.
@@ -89,7 +89,7 @@ impl Commit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
     pub lsn: Lsn,
-    /// Emission i has this plus i.
+    /// The LSN of the first emission; emission i has this plus i.
     pub first_emission: Lsn,
     /// The region should put a root into its next commit.
     pub snapshot_due: bool,
@@ -202,7 +202,7 @@ impl AgentStore {
         Lsn(self.agent.mark.durable())
     }
 
-    /// Waits until `lsn` is on disk. While the store is degraded it answers at once, with the reason.
+    /// Waits until `lsn` is on disk. While the store is degraded it returns at once, with the reason.
     pub async fn wait_durable(&self, lsn: Lsn) -> Result<(), NotDurable> {
         if self.agent.mark.durable() >= lsn.0 {
             return Ok(());
@@ -212,7 +212,7 @@ impl AgentStore {
         self.agent.mark.wait(lsn.0, &self.shared.trouble).await
     }
 
-    /// As [`AgentStore::wait_durable`], for a thread.
+    /// As [`AgentStore::wait_durable`], blocking a thread.
     pub fn wait_durable_blocking(&self, lsn: Lsn, limit: Duration) -> Result<(), NotDurable> {
         if self.agent.mark.durable() >= lsn.0 {
             return Ok(());

@@ -58,7 +58,7 @@ impl Shared {
             if matches!(error, EngineError::Damaged(_)) {
                 self.note_damage();
             }
-            tracing::error!(agent = %id, %error, "an agent can't come back into memory");
+            tracing::error!(agent = %id, %error, "an agent can't be loaded into memory again");
             state.unread = Some(error);
         } else {
             state.unread = None;

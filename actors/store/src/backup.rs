@@ -93,7 +93,7 @@ pub fn is_finished(place: &Path) -> bool {
     place.join(DUMP).exists()
 }
 
-/// A backup of an engine alone, e.g. before its format is changed.
+/// A backup of only an engine, e.g. before its format is changed.
 pub fn dump_to(engine: &dyn Engine, place: &Path) -> Result<(), StoreError> {
     let bad = |error: std::io::Error| StoreError::folder(place, &error);
     private::make_folder(place).map_err(bad)?;
@@ -208,7 +208,7 @@ fn read_section(file: &mut impl Read) -> std::io::Result<Option<Vec<u8>>> {
     Ok((sum(&length.to_le_bytes(), &body) == expected).then_some(body))
 }
 
-/// The packs of backups, newest first: a block that is bad here may be good there, at the same place.
+/// The packs of backups, newest first. A block that is damaged here may be intact there, at the same offset.
 pub struct OtherPacks(Vec<Pack>);
 
 impl OtherPacks {

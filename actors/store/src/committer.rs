@@ -140,7 +140,7 @@ fn write_out(shared: &Shared, agents: Vec<Arc<Agent>>, edits: Vec<Edit>, serial:
     shares.iter().for_each(publish);
     for edit in edits {
         apply_edit(&edit);
-        // The upkeep thread may have ended meanwhile.
+        // The upkeep thread may have ended already.
         let _ = edit.done.send(Ok(()));
     }
     true
@@ -424,7 +424,7 @@ fn apply_edit(edit: &Edit) {
     }
 }
 
-/// The last batch of an orderly end.
+/// The last batch of an orderly shutdown.
 fn finish(shared: &Shared, serial: &mut u64) -> Result<(), EngineError> {
     let (Some(engine), Some(pack)) = (shared.backing(), shared.pack()) else { return Ok(()) };
     let mut batch = Batch::default();

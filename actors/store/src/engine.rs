@@ -1,4 +1,4 @@
-//! The ordered key-value engine under the store, and the switch that makes it fail on purpose.
+//! The ordered key-value engine below the store, and the switch that makes it fail for tests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Batch {
     }
 }
 
-/// Called with each key and value of a scan; false ends it.
+/// Called with each key and value of a scan; returning false ends the scan.
 pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> bool + 'a;
 
 /// An ordered key-value tree with atomic batches.
@@ -78,7 +78,7 @@ pub enum EngineKind {
     #[default]
     Sled,
     Redb,
-    /// Nothing is on disk: everything is gone with the process.
+    /// Nothing is on disk: all data is lost when the process ends.
     Memory,
 }
 
@@ -152,7 +152,7 @@ const WORKING: u8 = 0;
 const FULL: u8 = 1;
 const STALLED: u8 = 2;
 
-/// Makes the disk of a store fail or hang on purpose, for drills and tests. Clones share the switch.
+/// Makes the disk of a store fail or hang, for drills and tests. Clones share the switch.
 #[derive(Clone, Debug, Default)]
 pub struct FaultSwitch(Arc<Switch>);
 
@@ -207,7 +207,7 @@ impl FaultSwitch {
     }
 }
 
-/// Any engine with the switch before its writes.
+/// An engine with the switch in front of its writes.
 pub struct Switched {
     inner: Arc<dyn Engine>,
     switch: FaultSwitch,

@@ -11,7 +11,7 @@ use super::replica::ReplicaError;
 /// An error of an engine or the pack.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error("no space left on the disk of the store: free some, it goes on by itself")]
+    #[error("no space left on the store's disk: free some; the store then continues by itself")]
     Full,
     #[error("damaged: {0}")]
     Damaged(String),
@@ -79,7 +79,7 @@ pub enum StoreError {
          or name another"
     )]
     Folder { folder: PathBuf, why: String },
-    #[error("{place} can't be read or written now ({why}), so nothing of it was changed or put aside: {fix}")]
+    #[error("{place} can't be read or written now ({why}), so nothing there was changed or put aside: {fix}")]
     Refused { place: PathBuf, why: String, fix: &'static str },
     #[error(
         "the disk of {folder} is full: {free} bytes are free, opening the store takes up to {needed}; nothing is lost and \
@@ -105,7 +105,7 @@ pub enum StoreError {
          `maxim machines leave`"
     )]
     Replicated(PathBuf),
-    #[error("entry {sequence} of the journal on other machines is of no use: {why}")]
+    #[error("entry {sequence} of the journal on other machines can't be used: {why}")]
     BadEntry { sequence: u64, why: String },
     #[error("{0}: check that it can be reached, and that no other machine runs the agent")]
     Replica(#[from] ReplicaError),

@@ -51,7 +51,7 @@ impl Folder {
                 TryLockError::Error(error) => return Err(bad(error)),
                 TryLockError::WouldBlock if tries == LOCK_TRIES => {
                     let holder = match Holder::read(&mut file).pid {
-                        0 => "another process, whose id the lock file doesn't say".into(),
+                        0 => "another process (the lock file doesn't give its id)".into(),
                         pid => format!("process {pid}"),
                     };
                     return Err(StoreError::Locked { folder: path.to_owned(), holder });
@@ -222,7 +222,7 @@ fn next(all: &Path) -> Result<PathBuf, StoreError> {
     Ok(all.join(format!("{:06}", found.last().map_or(1, |(number, _)| number + 1))))
 }
 
-/// Entries of a folder named by a prefix and a number, ascending.
+/// Entries of a folder whose names are the prefix and a number, ascending.
 pub fn numbered(folder: &Path, prefix: &str) -> io::Result<Vec<(u64, PathBuf)>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -269,7 +269,7 @@ impl Holder {
             return Self::default();
         }
         let pid = field("pid ").and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0);
-        // A damaged number must not use up the epochs.
+        // A damaged number must not exhaust the epochs.
         let boot = field("boot ").filter(|boot| *boot < 1 << 32).unwrap_or(0);
         Self { pid, start: field("start ").unwrap_or(0), boot }
     }

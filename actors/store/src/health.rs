@@ -58,7 +58,7 @@ pub struct Counters {
     failures: AtomicU64,
     /// When the present write began; 0 when there is none.
     writing_since: AtomicU64,
-    /// Bytes on disk when the store was opened, and after the last compaction since.
+    /// Bytes on disk when the store was opened; after a compaction, the bytes after it.
     opened_with: AtomicU64,
     compacted_to: AtomicU64,
     compactions: AtomicU64,

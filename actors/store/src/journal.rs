@@ -31,7 +31,7 @@ pub struct Cursors {
 }
 
 impl Cursors {
-    /// A cursor never goes back.
+    /// Cursors never go back.
     pub fn advance(&mut self, lane: Lane, to: Lsn) {
         let cursor = match lane {
             Lane::Control => &mut self.control,
@@ -132,7 +132,7 @@ impl Waiting {
     pub fn emissions(&self) -> Vec<Arc<[u8]>> {
         let mut from = Reader(&self.body);
         let emissions = read_events(&mut from).and_then(|_| read_emissions(&mut from));
-        // It was written by this process.
+        // This process wrote it, so it is readable.
         emissions.unwrap_or_default()
     }
 }
@@ -198,7 +198,7 @@ pub struct FrameSpan {
     /// 0 if it has no emissions.
     pub last_emission: u64,
     pub chunks: u16,
-    /// Before compression.
+    /// Size before compression.
     pub bytes: usize,
 }
 

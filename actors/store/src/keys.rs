@@ -25,9 +25,9 @@ pub const MAIL: u8 = b'm';
 pub const RUNS: u8 = b'r';
 pub const ROOT: u8 = b'o';
 
-/// Bytes of content in one key of a spanning value.
+/// Bytes of content per key of a spanning value.
 const CHUNK: usize = 4096;
-/// Before the content of the first chunk: checksum over all, and the length.
+/// Bytes before the content of the first chunk: checksum over all, and the length.
 const CHUNK_HEAD: usize = 8;
 
 pub fn agent(kind: u8, agent: &str) -> Vec<u8> {
@@ -86,7 +86,7 @@ pub fn put_number(batch: &mut Batch, key: &[u8], number: u64) {
     batch.put(key.to_vec(), seal(key, &number.to_le_bytes()));
 }
 
-/// `Ok(None)` when it isn't there.
+/// `Ok(None)` when it doesn't exist.
 pub fn get_number(engine: &dyn Engine, key: &[u8]) -> Result<Option<u64>, EngineError> {
     let Some(sealed) = engine.get(key)? else { return Ok(None) };
     let number = unseal(key, &sealed).and_then(|content| Reader(content).u64());
@@ -130,7 +130,7 @@ pub fn delete_spanning(batch: &mut Batch, base: &[u8], chunks: u16) {
     }
 }
 
-/// A spanning value as it was found.
+/// A spanning value as read.
 pub struct Spanning {
     /// `None` when its checksum is wrong or a part is missing.
     pub content: Option<Vec<u8>>,

@@ -68,7 +68,7 @@ pub struct StoreOptions {
     pub page_cache: u64,
     /// Bytes of an agent that may wait for the disk; beyond that, commits are refused.
     pub tail_limit: usize,
-    /// Bytes of records of a region that are held in memory before they are sealed.
+    /// Bytes of a region's records in memory before they are sealed.
     pub seal_bytes: usize,
     /// Bytes of sealed blocks held in memory.
     pub cache_bytes: usize,
@@ -199,7 +199,7 @@ impl StateStore {
         self.0.0.let_go(id)
     }
 
-    /// Makes the disk fail or hang on purpose.
+    /// Makes the disk fail or hang, for tests.
     pub fn faults(&self) -> FaultSwitch {
         self.0.0.switch.clone()
     }
@@ -255,7 +255,7 @@ impl StateStore {
         folder::Folder::held_by(folder)
     }
 
-    /// The backups in the folder of a store, newest first. The store may be open.
+    /// The backups in a store's folder, newest first. The store may be open.
     pub fn backups_in(folder: &Path) -> Vec<BackupFound> {
         backup::found(folder)
     }

@@ -209,7 +209,7 @@ impl<'a> AgentLoad<'a> {
             // The journal is complete without them.
             for (key, chunks) in bad {
                 keys::delete_spanning(&mut self.to.fix, &key, chunks);
-                self.to.repaired.push(format!("agent {}: a place of the journal that wasn't in use", self.name));
+                self.to.repaired.push(format!("agent {}: an unused place of the journal", self.name));
             }
         }
         if head.is_none() || self.cut.is_some() {

@@ -77,7 +77,7 @@ pub struct OpenReport {
     pub clean: bool,
     /// How often it was opened, including this time.
     pub boot: u64,
-    /// Damage that cost nothing.
+    /// Damage that lost nothing.
     pub repaired: Vec<String>,
     /// Where damaged parts were put, unchanged.
     pub quarantined: Vec<PathBuf>,
@@ -102,7 +102,7 @@ struct Found {
     engine: Arc<dyn Engine>,
     generation: u64,
     loaded: Loaded,
-    /// The last batch in it.
+    /// The number of its last batch.
     serial: u64,
 }
 
@@ -286,7 +286,7 @@ fn find_engine(
                 report.fresh = boots == 0 && found.loaded.agents.is_empty() && only_unfinished;
                 return Ok(found);
             }
-            // Begun and never used: the process died in its first start.
+            // Begun but never used: the process died during its first start.
             Ok(None) if boots == 0 && !folder.has_pack()? => folder.remove_generation(generation),
             Ok(None) => why = Some("it is empty".to_owned()),
             Err(StoreError::Engine(EngineError::Damaged(text))) => why = Some(text),
@@ -321,7 +321,7 @@ fn newer_backup(folder: &Folder, found: &Found, report: &mut OpenReport) -> Resu
     Ok(None)
 }
 
-/// `None` for a database that was made and never used.
+/// `None` for a database that was created but never used.
 fn try_generation(
     folder: &Folder,
     options: &StoreOptions,

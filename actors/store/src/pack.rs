@@ -54,7 +54,7 @@ impl Pointer {
         Some(Self { offset: from.varint()?, length: u32::try_from(from.varint()?).ok()?, crc: from.u32()? })
     }
 
-    /// First byte after the block.
+    /// The first byte after the block.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(BLOCK_HEAD as u64 + u64::from(self.length))
     }
@@ -305,7 +305,7 @@ impl Pack {
     }
 
     fn check_end(&self, at: Pointer) -> Result<(), EngineError> {
-        if at.end() > self.medium.length() { Err(damaged(at, "lies behind the pack's end")) } else { Ok(()) }
+        if at.end() > self.medium.length() { Err(damaged(at, "lies beyond the pack's end")) } else { Ok(()) }
     }
 
     /// Nothing can be appended any more; reading goes on.

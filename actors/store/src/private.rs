@@ -17,7 +17,7 @@ pub fn options() -> OpenOptions {
     options
 }
 
-/// An empty file.
+/// Creates an empty file.
 pub fn create(path: &Path) -> io::Result<File> {
     options().truncate(true).open(path)
 }

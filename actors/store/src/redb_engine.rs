@@ -57,7 +57,7 @@ fn fenced<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineE
 fn from_redb(error: impl Into<redb::Error>) -> EngineError {
     match error.into() {
         redb::Error::Io(io) => io.into(),
-        redb::Error::PreviousIo => EngineError::Io("redb met an error of the disk before".into()),
+        redb::Error::PreviousIo => EngineError::Io("redb had a disk error before".into()),
         redb::Error::DatabaseAlreadyOpen => EngineError::Locked("redb".into()),
         other => EngineError::Damaged(other.to_string()),
     }

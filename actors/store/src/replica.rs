@@ -37,7 +37,7 @@ const FOLLOW_BYTES: usize = 8 << 20;
 pub struct Position {
     /// Stores of different histories are unrelated.
     pub history: Uuid,
-    /// Entry of the journal; 0 is before the first.
+    /// Entry of the journal; 0 is before the first entry.
     pub sequence: u64,
 }
 
@@ -82,7 +82,7 @@ pub enum ReplicaError {
 
 /// The journal, for its only writer.
 pub trait Replica: Send + Sync {
-    /// The last entry.
+    /// Its last entry.
     fn position(&self) -> Position;
     /// Appends in order and without other entries in between. It is durable there when this returns. After
     /// [`ReplicaError::Unreachable`] the same parts are tried again, and parts that had arrived aren't appended twice.
@@ -153,7 +153,7 @@ impl Assembly {
         let mut reader = Reader(part);
         let version = reader.u8().ok_or("it is empty")?;
         if version != VERSION {
-            return Err(format!("it has version {version}, this program reads {VERSION}: run the newer program"));
+            return Err(format!("it has version {version}, but this program reads {VERSION}: run the newer program"));
         }
         let head = reader.u32().zip(reader.u32()).zip(reader.u32());
         let ((index, count), expected) = head.ok_or("it is cut off")?;
@@ -163,7 +163,7 @@ impl Assembly {
         if index == 0 {
             (self.next, self.content) = (0, Vec::new());
         } else if index != self.next {
-            return Err(format!("part {index} of {count} came where part {} was to", self.next));
+            return Err(format!("part {index} of {count} came instead of part {}", self.next));
         }
         self.content.extend_from_slice(reader.0);
         self.next = index + 1;
@@ -171,7 +171,7 @@ impl Assembly {
             return Ok(None);
         }
         let content = std::mem::take(&mut self.content);
-        Shipment::read(&content).map(Some).ok_or_else(|| "it makes no sense".into())
+        Shipment::read(&content).map(Some).ok_or_else(|| "it is malformed".into())
     }
 }
 
@@ -290,7 +290,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Takes the next entry of the journal.
+    /// Takes the journal's next entry.
     ///
     /// # Errors
     /// It isn't an entry of a store, or the disk fails. Then it is at its last settled position.
@@ -315,7 +315,7 @@ impl Follower {
             self.pack.write_all_at(block, *offset).map_err(bad)?;
         }
         if !blocks.is_empty() {
-            // Before the keys that point at them.
+            // Before the keys that refer to them.
             self.pack.sync_data().map_err(bad)?;
         }
         let Some((last, _)) = self.waiting.back() else { return Ok(()) };

@@ -21,7 +21,7 @@ pub struct RootSlot {
     pub meta: Meta,
     /// The newest snapshot and its LSN; `None` for a region that never made one.
     pub root: Option<(u64, Arc<[u8]>)>,
-    /// After the snapshot, up to `meta.lsn`.
+    /// Events after the snapshot, up to `meta.lsn`.
     pub events: Vec<Events>,
 }
 

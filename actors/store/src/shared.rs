@@ -118,7 +118,7 @@ impl Shared {
         // An engine writes its tables when it is dropped, and may panic on a damaged file. All promised data is synced,
         // and the next start checks it.
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(former))).is_err() {
-            tracing::error!("the database panicked while it was closed; the next start looks at all of it");
+            tracing::error!("the database panicked while it was closed; the next start checks all of it");
         }
     }
 
@@ -201,7 +201,7 @@ impl Shared {
         self.folder.as_ref().map(|folder| (self.options.engine, folder.engine(generation)))
     }
 
-    /// The agent's low water. A closure that panics counts as "nothing was delivered".
+    /// The agent's low water. If the closure panics, it counts as "nothing was delivered".
     pub fn low_water(&self, agent: &Agent) -> u64 {
         let low_water = agent.low_water.lock().clone();
         let ask = || low_water.map_or(Lsn(0), |low_water| low_water()).0;
@@ -246,7 +246,7 @@ pub struct Waiting {
     pub edits: Vec<Edit>,
     /// Since when agents wait.
     since: Option<Stopwatch>,
-    /// Somebody waits for the disk.
+    /// A caller waits for the disk.
     urgent: bool,
     stop: Stop,
     refuses: bool,
@@ -330,7 +330,7 @@ impl Work {
         self.changed.notify_all();
     }
 
-    /// Waits for the committer's end; false when the time is over.
+    /// Waits until the committer has ended; false when the time is over.
     pub fn wait_ended(&self, limit: std::time::Duration) -> bool {
         let mut state = self.state.lock();
         self.changed.wait_while_for(&mut state, |state| !state.ended, limit);

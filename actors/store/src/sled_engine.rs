@@ -17,7 +17,7 @@ const LOCK_TRIES: u32 = 40;
 const LOCK_PAUSE: Duration = Duration::from_millis(15);
 
 pub struct SledEngine {
-    /// Until the drop.
+    /// None only during the drop.
     db: Option<sled::Db>,
     /// sled's own flush ends in `sync_file_range`, which doesn't survive a power cut. This handle is for a real sync.
     file: File,
@@ -99,7 +99,7 @@ impl Drop for SledEngine {
             Ok(())
         };
         if let Err(error) = fenced(let_go) {
-            tracing::error!(%error, "the database could not be synced when it was let go");
+            tracing::error!(%error, "the database could not be synced when it was closed");
         }
     }
 }
@@ -140,7 +140,7 @@ fn fenced<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineE
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(EngineError::panicked(&text.unwrap_or_else(|| "without a word".into()), in_words))
+        Err(EngineError::panicked(&text.unwrap_or_else(|| "without a message".into()), in_words))
     })
 }
 
@@ -158,7 +158,7 @@ fn from_sled(error: sled::Error) -> EngineError {
         sled::Error::Io(io) if io.kind() == std::io::ErrorKind::WouldBlock => EngineError::Locked(io.to_string()),
         sled::Error::Io(io) if io.to_string().contains("could not acquire lock") => EngineError::Locked(io.to_string()),
         sled::Error::Io(io) => io.into(),
-        sled::Error::Corruption { .. } => EngineError::Damaged("sled read something else than it had written".into()),
+        sled::Error::Corruption { .. } => EngineError::Damaged("sled read other data than it had written".into()),
         other => EngineError::Damaged(other.to_string()),
     }
 }

@@ -217,7 +217,7 @@ fn is_old(sealed: &Sealed, alive: u64) -> bool {
     sealed.runs.len() > 1 && sealed.bytes() > MUCH && replaced.saturating_mul(alive) > sealed.live
 }
 
-/// Which neighbouring runs (newest first) should become one.
+/// Which neighbouring runs (newest first) should be merged.
 fn to_merge(sealed: &Sealed, alive: u64) -> Option<(usize, usize)> {
     let runs = &sealed.runs;
     if is_old(sealed, alive) {

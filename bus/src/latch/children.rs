@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 
 use crate::clock::Stopwatch;
 
-/// How long the processes may be counted before they are killed. On a busy machine it takes some two milliseconds.
+/// Time limit for counting the processes before they are killed. On a busy machine counting takes some two
+/// milliseconds.
 const COUNTING: Duration = Duration::from_millis(5);
 
 /// All process groups that tools have running.
@@ -26,7 +27,7 @@ pub struct ChildGroups {
 #[derive(Clone, Copy, Debug)]
 struct Led {
     leader: Pid,
-    /// Its processes have been counted, and die.
+    /// Its processes have been counted and are being killed.
     is_killed: bool,
 }
 
@@ -39,7 +40,7 @@ pub struct ChildGroup<'a> {
 }
 
 impl ChildGroups {
-    /// Stops so far. Read before the latch's state, so that a stop after it is never missed.
+    /// The number of stops so far. Read it before the latch's state, so that a stop that comes later is noticed.
     pub(super) fn kills(&self) -> u64 {
         self.kills.load(Ordering::SeqCst)
     }
@@ -51,27 +52,27 @@ impl ChildGroups {
         Some(ChildGroup { owner: self, key, kills_before })
     }
 
-    /// SIGSTOP and SIGKILL to each group. How many processes it has killed since the latch was last left, whichever way each stop came:
-    /// the living in the groups, beside those that lead them and only hold their number. Fewer are counted where there isn't
-    /// the time to look at all.
+    /// Sends SIGSTOP and SIGKILL to each group. Returns how many processes stops have killed since the latch was last
+    /// left, by any way of stopping. It counts the living processes in the groups, without the leaders, which only
+    /// hold the group's number. If time runs out, the count is too low; the kill is complete all the same.
     pub fn kill_all(&self) -> usize {
         self.kills.fetch_add(1, Ordering::SeqCst);
         let mut groups = self.groups.lock();
-        // They stand still at once, and while they are counted: programs that burn every core would hold the counting up,
-        // and their own kill with it.
+        // Freeze them at once and count them frozen. Programs that use every core would delay the count, and with it
+        // their own kill.
         for group in groups.values().filter(|group| !group.is_killed) {
             let _ = kill_process_group(group.leader, Signal::STOP);
         }
         let living = living(groups.values().filter(|group| !group.is_killed));
         for group in groups.values_mut() {
             group.is_killed = true;
-            // A group that has ended already is no error.
+            // A group that has already ended is no error.
             let _ = kill_process_group(group.leader, Signal::KILL);
         }
         self.killed.fetch_add(living, Ordering::SeqCst) + living
     }
 
-    /// A stop is over.
+    /// The stop is over.
     pub(super) fn forget_killed(&self) {
         self.killed.store(0, Ordering::SeqCst);
     }
@@ -90,13 +91,13 @@ fn living<'a>(groups: impl Iterator<Item = &'a Led>) -> usize {
     let watch = Stopwatch::start();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut pids: Vec<i32> = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    // What a tool has started is mostly younger than all else.
+    // What a tool has started is usually younger than all else.
     pids.sort_unstable_by(|a, b| b.cmp(a));
     let in_time = pids.into_iter().take_while(|_| watch.elapsed() < COUNTING);
     in_time.filter(|pid| !there.contains(pid) && lives_in(*pid, &there)).count()
 }
 
-/// proc_pid_stat(5): the name in brackets may hold anything, then state, parent, group.
+/// proc_pid_stat(5): the name in brackets may contain anything; state, parent and group follow.
 fn lives_in(pid: i32, groups: &BTreeSet<i32>) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! The latch's file: small, checksummed, replaced whole. What can't be read means stopped.
+//! The latch's file: small, checksummed, always replaced whole. A file that can't be read means stopped.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -25,19 +25,19 @@ impl LatchRecord {
         Self { state: LatchState::Clear, detail: None }
     }
 
-    /// What holds where nobody knows what held.
+    /// The record to use when the real one is unknown.
     pub fn stopped(reason: String) -> Self {
         let detail = StopDetail { reason, by: "start-up".into(), at: None };
         Self { state: LatchState::Stopped, detail: Some(detail) }
     }
 
-    /// Of two that may hold, the one that allows less; of two that allow the same, this one.
+    /// The stricter of two records. If both allow the same, this one.
     pub fn or_stricter(self, other: Self) -> Self {
         if other.state > self.state { other } else { self }
     }
 }
 
-/// How opening went.
+/// The result of opening the file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LoadedLatch {
     Read(LatchRecord),
@@ -60,9 +60,9 @@ impl LoadedLatch {
 
 pub struct LatchFile {
     path: PathBuf,
-    /// Its folder; none where that wasn't there yet.
+    /// Its folder; none if the folder didn't exist yet.
     folder: Option<HeldFolder>,
-    /// The newest record written, and its generation: an older one must not replace it.
+    /// The newest written record and its generation. An older record must not replace it.
     newest: Mutex<Option<(u64, LatchRecord)>>,
 }
 
@@ -71,7 +71,7 @@ impl LatchFile {
         Self { path: path.to_owned(), folder: folder_of(path).ok(), newest: Mutex::new(None) }
     }
 
-    /// The folder that it lies in.
+    /// The folder that holds the file.
     pub fn folder(&self) -> Option<&HeldFolder> {
         self.folder.as_ref()
     }
@@ -97,8 +97,9 @@ impl LatchFile {
         }
     }
 
-    /// Writes beside, syncs, renames, syncs the folder, whatever has become of the folder's mode. A record of an older generation is left out: what is there is newer.
-    /// So is a stop after any other record of its generation, which it begins. Returns what the file says then.
+    /// Writes beside, syncs, renames, syncs the folder, whatever the folder's mode has become. A record of an older
+    /// generation is not written, because the file is newer. A stop begins its generation, so it isn't written after
+    /// another record of the same generation either. Returns what the file says then.
     pub fn write(&self, record: &LatchRecord, generation: u64) -> io::Result<LatchRecord> {
         let mut newest = self.newest.lock();
         if let Some((written, there)) = newest.as_ref()
@@ -131,7 +132,7 @@ impl LatchFile {
         Ok(record.clone())
     }
 
-    /// Removes what an older generation wrote, unless that says stopped.
+    /// Removes the record of an older generation, unless it says stopped.
     pub fn take_away(&self, generation: u64) {
         let newest = self.newest.lock();
         let is_older =
@@ -157,7 +158,7 @@ fn name_of(path: &Path) -> io::Result<&OsStr> {
     path.file_name().ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-/// An empty file for this user alone. One of the name that was closed to its owner gives way.
+/// Creates an empty file for this user alone. If a file of that name is closed to its owner, it is removed first.
 fn begin(folder: &HeldFolder, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let begin = || openat(folder.handle(), name, flags, Mode::RUSR | Mode::WUSR);

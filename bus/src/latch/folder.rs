@@ -1,7 +1,7 @@
 //! The folder of the latch's file, held open.
 //!
-//! A program of the same user can take away the modes of what it can't open (`chmod 000`): Landlock doesn't look at
-//! modes, and a filter of system calls sees no paths. Who holds a folder open can set its mode all the same. So a stop
+//! A program of the same user can remove the mode bits of files it can't open (`chmod 000`): Landlock ignores modes,
+//! and a filter of system calls sees no paths. A process that holds a folder open can still set its mode. So a stop
 //! stays durable, and the next start finds the folder as it was.
 
 use std::io;
@@ -13,14 +13,15 @@ use rustix::process::geteuid;
 
 /// The owner's rights over a folder.
 const FOLDER: u32 = 0o700;
-/// And over a file.
+/// The owner's rights over a file.
 const FILE: u32 = 0o600;
-/// Rights to change what is in a folder are looked after down to here.
+/// Rights to change what is in a folder are checked to this depth.
 const DEPTH: usize = 3;
-/// Entries that are looked at, at most.
+/// Entries that are checked, at most.
 const ENTRIES: usize = 4096;
 
-/// A folder and those of this user that it lies in. Nobody needs to reach them by their path any more.
+/// A folder and the folders around it that belong to this user. All are held open, so no path is needed to reach
+/// them.
 #[derive(Debug)]
 pub struct HeldFolder {
     /// The outermost first.
@@ -32,9 +33,9 @@ pub struct HeldFolder {
 struct Level {
     path: PathBuf,
     handle: OwnedFd,
-    /// As it was when it was opened, with the owner's rights.
+    /// Its mode when it was opened, with the owner's rights added.
     mode: u32,
-    /// Its mode can be set by this process.
+    /// This process can set its mode.
     is_own: bool,
 }
 
@@ -54,15 +55,15 @@ impl HeldFolder {
         self.folder.handle.as_fd()
     }
 
-    /// Gives this user back its rights over the folder and those around it, and takes from others what they had got over
-    /// the folder. What was changed, for a person.
+    /// Gives this user back the rights over the folder and those around it, and removes rights over the folder that
+    /// others have gained. Returns what was changed, in words for a person.
     pub fn restore(&self) -> Vec<String> {
         let around = self.around.iter().filter_map(|level| level.restore(|now| now | level.mode & FOLDER));
         let folder = self.folder.restore(|now| now & self.folder.mode | self.folder.mode & FOLDER);
         around.chain(folder).collect()
     }
 
-    /// The same, and this user's rights over all that is in the folder.
+    /// As [`Self::restore`], and restores this user's rights over everything in the folder.
     pub fn restore_all(&self) -> Vec<String> {
         let mut told = self.restore();
         let mut left = ENTRIES;
@@ -101,7 +102,7 @@ fn told(path: &Path, was: u32, wanted: u32, failed: Option<rustix::io::Errno>) -
     }
 }
 
-/// Nobody who is kept out of the folder can put another file in the place of a name.
+/// A user who is kept out of the folder can't swap a file behind a name in it.
 fn restore_within(folder: BorrowedFd<'_>, path: &Path, depth: usize, left: &mut usize, all: &mut Vec<String>) {
     for entry in Dir::read_from(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

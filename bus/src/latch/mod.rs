@@ -1,7 +1,8 @@
 //! The stop latch: one atomic that everything with an effect reads right before the effect.
 //!
-//! A protective stop in software, not a certified emergency stop. Raising never waits: the atomic first, then the
-//! children and the body (on whoever raised it), then the file (on a thread of its own, so a stalled disk delays nothing).
+//! A protective stop in software, not a certified emergency stop. Raising never waits. It sets the atomic first. Then
+//! the raising thread stops the children and the body. A thread of its own writes the file last, so a stalled disk
+//! delays nothing.
 
 mod children;
 mod file;
@@ -39,13 +40,13 @@ use crate::lease::{Lease, LeaseLost};
 pub enum LatchState {
     /// Everything may happen.
     Clear,
-    /// Reset by a person, but motion waits for a separate `resume`.
+    /// A person has reset the stop, but motion waits for a separate `resume`.
     MotionHeld,
     /// No effect may begin.
     Stopped,
 }
 
-/// What kind of effect asks. Motion has the stricter rule.
+/// The kind of effect that asks. Motion has the stricter rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectKind {
     Motion,
@@ -57,17 +58,18 @@ pub enum EffectKind {
 pub struct StopDetail {
     pub reason: String,
     pub by: String,
-    /// Unknown where the file that would tell is lost.
+    /// None where the file that held the time is lost.
     pub at: Option<Timestamp>,
 }
 
 impl StopDetail {
-    /// By a signal, which carries no words.
+    /// Stopped by a signal, which carries no words.
     pub const BY_SIGNAL: &str = "signal";
-    /// Whoever stops goes several ways at once, and the signal may well come in first: so long the words may take.
+    /// A stop often comes several ways at once, and the signal may arrive first. Words of the same stop are accepted
+    /// for this long.
     const IN_WORDS_WITHIN: SignedDuration = SignedDuration::from_secs(5);
 
-    /// Who it was, for a person: some ways to stop name no one.
+    /// Who stopped, in words for a person. Some ways to stop name no one.
     pub fn who(by: &str) -> &str {
         match by {
             "http" => "somebody over HTTP",
@@ -78,13 +80,15 @@ impl StopDetail {
         }
     }
 
-    /// With words that the latch's file and every record of the stop can hold: a stop is heeded however long they are.
+    /// Shortens the words so that the latch's file and every record of the stop can hold them. A stop takes effect
+    /// however long they are.
     pub fn bounded(self) -> Self {
         let cut = |text: String| if text.len() > REASON.limit { REASON.cut(&text) } else { text };
         Self { reason: cut(self.reason), by: cut(self.by), at: self.at }
     }
 
-    /// What stands of two: the first, but in the words of the later one if that is the same stop, which came in as a signal.
+    /// Merges two stops: keeps the first. If the first came as a signal and the later one is the same stop, the later
+    /// one's words are used.
     pub fn or_words_of(self, later: &Self) -> Self {
         let between = later.at.zip(self.at).map(|(words, signal)| words.duration_since(signal));
         if self.by == Self::BY_SIGNAL && between.is_some_and(|between| between <= Self::IN_WORDS_WITHIN) {
@@ -106,7 +110,7 @@ pub enum Stopped {
     NotHeld(#[from] LeaseLost),
 }
 
-/// Proof that the latch was read and was clear. Can't be stored: it is valid for the effect at hand alone.
+/// Proof that the latch was read and was clear. It can't be stored: it is valid only for the effect at hand.
 ///
 /// It stays on the thread that read the latch:
 ///
@@ -122,24 +126,24 @@ pub enum Stopped {
 pub struct Permit<'latch> {
     children: &'latch ChildGroups,
     kills: u64,
-    /// Where the latch's file lies.
+    /// The folder of the latch's file.
     folder: Option<&'latch HeldFolder>,
     not_send: PhantomData<*const ()>,
 }
 
 impl<'latch> Permit<'latch> {
-    /// Process groups that are registered at present.
+    /// Process groups that are registered now.
     pub fn groups(&self) -> usize {
         self.children.len()
     }
 
-    /// Registers the process group that `leader` leads, so that a stop kills all of it. A stop that came since the
-    /// permit was given is seen by [`ChildGroup::was_stopped`]: ask it right after, before the child may do anything.
+    /// Registers the process group that `leader` leads, so that a stop kills all of it. [`ChildGroup::was_stopped`]
+    /// reports a stop that came since the permit was given. Call it right after, before the child may do anything.
     pub fn register(&self, leader: u32) -> Option<ChildGroup<'latch>> {
         self.children.register(leader, self.kills)
     }
 
-    /// The folder that the latch's file lies in, which is the agent's own; none for a latch in memory.
+    /// The agent's own folder, which holds the latch's file; none for a latch in memory.
     pub fn folder(&self) -> Option<&'latch HeldFolder> {
         self.folder
     }
@@ -148,15 +152,15 @@ impl<'latch> Permit<'latch> {
 /// What raising did.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Raised {
-    /// From the call to the atomic being set and the children and body being told.
+    /// From the call until the atomic was set and the children and the body were told.
     pub latency_us: u64,
-    /// Processes that this stop has killed, by whichever ways it came; at least so many.
+    /// Processes that this stop has killed, by all ways it came. A lower bound.
     pub children_killed: usize,
-    /// False when it was stopped already.
+    /// False when the agent was already stopped.
     pub first: bool,
 }
 
-/// Reset or resume that could not be done.
+/// A reset or resume that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LatchError {
     #[error("the latch file {path} can't be written: {source}; the stop stays latched")]
@@ -172,18 +176,18 @@ const HELD: u64 = 1;
 const LATCHED: u64 = 2;
 const STATE: u64 = 3;
 
-/// Takes what the file holds now to where another machine would look for it; false when it didn't arrive.
+/// Copies the file's record to where another machine would look for it. False when it didn't arrive.
 pub type Mirror = Box<dyn Fn(&LatchRecord) -> bool + Send + Sync>;
 
 type FreezeHook = Box<dyn Fn(&StopDetail) + Send + Sync>;
 type RaisedHook = Box<dyn Fn(&StopDetail, &Raised) + Send + Sync>;
 
-/// Shared by all that act. Clones are the same latch.
+/// Shared by everything that acts. Clones are the same latch.
 #[derive(Clone)]
 pub struct StopLatch(Arc<Inner>);
 
 struct Inner {
-    /// Two bits of state, the rest a generation that each raise increases.
+    /// Two bits of state; the rest is a generation that each raise increases.
     word: AtomicU64,
     detail: Mutex<Option<StopDetail>>,
     children: ChildGroups,
@@ -192,7 +196,7 @@ struct Inner {
     file: Option<Arc<LatchFile>>,
     writer: Option<Writer>,
     is_mirrored: bool,
-    /// Where other machines could live the same agent.
+    /// The lease, where several machines could run the same agent.
     lease: OnceLock<Lease>,
 }
 
@@ -217,8 +221,8 @@ impl StopLatch {
         Self::open_mirrored(path, store_is_used, None)
     }
 
-    /// As [`StopLatch::open`]. What it says is mirrored from now on, a stop counts as durable when it has arrived there too,
-    /// and what doesn't arrive is tried again. It takes effect before that, as ever.
+    /// As [`StopLatch::open`]. From now on each record is also mirrored. A stop counts as durable only when the
+    /// mirror has it too; a record that doesn't arrive is retried. The stop takes effect before that, as always.
     pub fn open_mirrored(path: &Path, store_is_used: bool, mirror: Option<Mirror>) -> std::io::Result<Self> {
         let file = Arc::new(LatchFile::new(path));
         let loaded = file.load(store_is_used);
@@ -228,7 +232,8 @@ impl StopLatch {
         let is_whole = matches!(loaded, LoadedLatch::Fresh | LoadedLatch::Read(_));
         let record = loaded.into_record();
         if !is_whole {
-            // Stopped holds by this value already; on a disk that refuses, the next start finds the same damage.
+            // The value in memory already says stopped. If the disk refuses, the next start finds the same damage and
+            // stops too.
             let _ = file.write(&record, 0);
         }
         let is_mirrored = mirror.is_some();
@@ -254,22 +259,24 @@ impl StopLatch {
         })))
     }
 
-    /// The folder that its file lies in; none for a latch in memory.
+    /// The folder of its file; none for a latch in memory.
     pub fn folder(&self) -> Option<&HeldFolder> {
         self.0.file.as_ref().and_then(|file| file.folder())
     }
 
-    /// Waits until all that was decided is in the file, and in the mirror if there is one; at most `limit`. False if it isn't.
+    /// Waits until the newest record is in the file, and in the mirror if there is one; at most `limit`. False if it
+    /// isn't.
     pub fn settle(&self, limit: Duration) -> bool {
         self.0.writer.as_ref().is_none_or(|writer| writer.all().insist(limit))
     }
 
-    /// Called on each raise, on the raising thread: must be quick and must not wait.
+    /// The hook runs on each raise, on the raising thread: it must be quick and must not wait.
     pub fn on_stop(&self, hook: impl Fn(&StopDetail) + Send + Sync + 'static) {
         self.0.on_stop.lock().push(Box::new(hook));
     }
 
-    /// Called once all is stopped, with what the raise did. By whichever way it came, on the raising thread: must be quick.
+    /// The hook runs after everything is stopped, with the result of the raise. It runs on the raising thread, by
+    /// whichever way the stop came: it must be quick.
     pub fn on_raised(&self, hook: impl Fn(&StopDetail, &Raised) + Send + Sync + 'static) {
         self.0.on_raised.lock().push(Box::new(hook));
     }
@@ -286,18 +293,18 @@ impl StopLatch {
         self.state() == LatchState::Stopped
     }
 
-    /// Why it is stopped; none when it isn't.
+    /// Why it is stopped; none when it isn't stopped.
     pub fn detail(&self) -> Option<StopDetail> {
         if self.is_stopped() { self.0.detail.lock().clone() } else { None }
     }
 
-    /// From now on nothing is permitted that this lease doesn't cover. The first one stays.
+    /// From now on nothing is permitted unless this lease is held. The first lease bound stays.
     pub fn bind(&self, lease: &Lease) {
         let _ = self.0.lease.set(lease.clone());
     }
 
-    /// The agent belongs to another machine: what runs here ends, as by a stop, but no stop is latched, since the agent may
-    /// act where it lives now.
+    /// The agent now belongs to another machine. Everything running here ends as by a stop. No stop is latched,
+    /// because the agent may act on the other machine.
     pub fn fence(&self, why: &str) {
         if let Some(lease) = self.0.lease.get() {
             lease.lose(why);
@@ -309,7 +316,7 @@ impl StopLatch {
         }
     }
 
-    /// Asked right before each effect.
+    /// Call this right before each effect.
     pub fn permit(&self, kind: EffectKind) -> Result<Permit<'_>, Stopped> {
         let kills = self.0.children.kills();
         if let Some(lease) = self.0.lease.get() {
@@ -326,7 +333,7 @@ impl StopLatch {
         }
     }
 
-    /// Stops everything. The file follows by itself; `wait_durable` says whether it arrived.
+    /// Stops everything. The file is written afterwards; `wait_durable` says whether the write arrived.
     pub fn raise(&self, detail: StopDetail) -> (Raised, DurableAnswer) {
         let watch = Stopwatch::start();
         let detail = detail.bounded();
@@ -360,7 +367,8 @@ impl StopLatch {
         (raised, answer)
     }
 
-    /// Gives a stop that was raised without words its reason, where it still stands as it was raised. Gives what stands then.
+    /// Adds a reason to a stop that was raised without words, if that stop is still in force unchanged. Returns the
+    /// stop now in force.
     pub fn explain(&self, raised: &StopDetail, reason: String) -> Option<StopDetail> {
         let (raised, explained) = (raised.clone().bounded(), StopDetail { reason, ..raised.clone() }.bounded());
         let generation = self.0.word.load(Ordering::SeqCst) >> 2;
@@ -394,7 +402,7 @@ impl StopLatch {
         }
     }
 
-    /// A person clears the stop. Durable before it takes effect; motion stays held until `resume`.
+    /// A person clears the stop. The reset is durable before it takes effect; motion stays held until `resume`.
     pub fn reset(&self) -> Result<LatchState, LatchError> {
         let seen = self.0.word.load(Ordering::SeqCst);
         if seen & STATE != LATCHED {
@@ -403,7 +411,7 @@ impl StopLatch {
         self.leave(seen, HELD, LatchRecord { state: LatchState::MotionHeld, detail: None })
     }
 
-    /// A person lets motion go on after a reset.
+    /// A person allows motion again after a reset.
     pub fn resume(&self) -> Result<LatchState, LatchError> {
         let seen = self.0.word.load(Ordering::SeqCst);
         match seen & STATE {
@@ -421,7 +429,7 @@ impl StopLatch {
         }
         let target = (generation << 2) | to;
         match self.0.word.compare_exchange(seen, target, Ordering::SeqCst, Ordering::SeqCst) {
-            // A raise that came between has queued its own write with a newer generation, which the file keeps.
+            // A raise that came in between has queued its own write with a newer generation, which the file keeps.
             Err(_) => Err(LatchError::StoppedAgain),
             Ok(_) => {
                 self.0.children.forget_killed();

@@ -1,7 +1,7 @@
-//! Many threads stop, reset and ask at once: once a stop has returned, no effect is permitted.
+//! Many threads stop, reset and ask at once. After a stop has returned, no effect is permitted.
 //!
-//! That is told by a count and not by time. The count names where the latch must be (see [`Place`]), it only grows, and an
-//! answer is held against the latch where the count was the same before and after it was asked.
+//! The test uses a count instead of time. The count names the state that the latch must be in (see [`Place`]), and it
+//! only grows. An answer is checked only if the count was the same before and after it was asked.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,18 +14,18 @@ use crate::clock::Stopwatch;
 const THREADS: u64 = 8;
 const PLACES: u64 = 5;
 
-/// What is known of the latch by what has returned, in the order of a cycle. Resets and resumes come one at a time; stops
-/// at any time from any thread.
+/// What is known of the latch from the calls that have returned, in the order of a cycle. Resets and resumes come one
+/// at a time; stops come at any time from any thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// A reset is under way: nothing is known.
     Resetting,
-    /// It has returned, and nobody resumes yet: no motion.
+    /// The reset has returned, and no resume has begun: no motion.
     Held,
     Resuming,
-    /// Nothing clears a stop from here on but the next reset. So it is from the reset's return on.
+    /// Only the next reset clears a stop from here on. That holds since the reset's return.
     Open,
-    /// A stop that began after a reset had returned has returned, and no reset has begun since: nothing.
+    /// A stop that began after a reset had returned has returned, and no reset has begun since: nothing is permitted.
     Closed,
 }
 
@@ -44,12 +44,12 @@ fn closed(count: u64) -> u64 {
 struct Tally {
     raised: AtomicU64,
     cycles: AtomicU64,
-    /// Resets that a stop overtook.
+    /// Resets during which a stop came.
     overtaken: AtomicU64,
-    /// Asked while it was open and allowed; while it was closed, and so to be refused.
+    /// Asked while the latch was open, and allowed; then the same while it was closed, and refused.
     allowed: AtomicU64,
     refused: AtomicU64,
-    /// Permits whose child was registered when a stop had come meanwhile.
+    /// Permits whose child was registered after a stop had come.
     late: AtomicU64,
     /// Answers that the latch must not give.
     wrong: AtomicU64,
@@ -60,7 +60,8 @@ struct Tally {
 struct Storm<'a, F> {
     latch: &'a StopLatch,
     raise: F,
-    /// A disk takes so long that every reset would be overtaken: three of four are spared.
+    /// A disk slows resets down, so stops would overtake all of them. In three of four cycles no stop comes during a
+    /// reset or resume.
     has_disk: bool,
     count: AtomicU64,
     resetter: Mutex<()>,
@@ -92,7 +93,7 @@ impl<F: Fn(&StopLatch, StopDetail) + Sync> Storm<'_, F> {
         took.push(u64::try_from(watch.elapsed().as_nanos()).unwrap_or(u64::MAX));
         add(&self.tally.raised);
         if !matches!(Place::of(before), Place::Resetting | Place::Closed) {
-            // In the very cycle in which it began; whoever resumes meanwhile must fail.
+            // In the same cycle in which it began. A resume in the meantime must fail.
             let mut now = before;
             while now < closed(before) && !self.moves(now, closed(before)) {
                 now = self.at();
@@ -118,7 +119,7 @@ impl<F: Fn(&StopLatch, StopDetail) + Sync> Storm<'_, F> {
             (Place::Open, Ok(_)) => add(&self.tally.allowed),
             _ => {}
         }
-        // No process has the largest number, so nothing is killed by this.
+        // No process has the largest number, so this kills nothing.
         let child = permit.ok().filter(|_| brings_child).and_then(|permit| permit.register(i32::MAX as u32));
         if let Some(child) = child
             && Place::of(after) == Place::Open
@@ -134,7 +135,7 @@ impl<F: Fn(&StopLatch, StopDetail) + Sync> Storm<'_, F> {
     fn reset(&self) {
         let Some(_alone) = self.resetter.try_lock() else { return };
         let before = self.at();
-        // Each place of the next cycle; only this thread moves on to all but the last.
+        // The places of the next cycle. Only this thread moves to them, except to the last.
         let (resetting, held, resuming, open) = (before + 1, before + 2, before + 3, before + 4);
         if Place::of(before) != Place::Closed || !self.moves(before, resetting) {
             return;
@@ -181,7 +182,7 @@ impl<F: Fn(&StopLatch, StopDetail) + Sync> Storm<'_, F> {
 }
 
 fn storm(latch: &StopLatch, has_disk: bool, cycles: u64, raise: impl Fn(&StopLatch, StopDetail) + Sync) -> Tally {
-    // Where a stop has returned.
+    // Start at the place where a stop has returned.
     let (count, resetter, tally) = (AtomicU64::new(PLACES - 1), Mutex::new(()), Tally::default());
     raise(latch, StopDetail { reason: "storm".into(), by: "test".into(), at: None });
     let storm = Storm { latch, raise, has_disk, count, resetter, tally };
@@ -218,7 +219,7 @@ fn told(tally: Tally, what: &str) -> u64 {
     read(&tally.wrong)
 }
 
-/// `MAXIM_STOPS` makes it longer: so often it is reset and stopped again.
+/// `MAXIM_STOPS` sets the number of resets and stops, to make the test longer.
 #[test]
 fn no_effect_is_permitted_once_a_stop_has_returned_whoever_stops_asks_and_resets_meanwhile() {
     let cycles = std::env::var("MAXIM_STOPS").ok().and_then(|text| text.parse().ok()).unwrap_or(500_000);
@@ -245,7 +246,7 @@ fn the_same_with_a_file_that_then_says_stopped() {
     assert!(StopLatch::open(&path, true).expect("opens").is_stopped());
 }
 
-/// What the counts above are worth: a latch that lets one stop of thousands pass is found out.
+/// Shows that the counts above can fail: they detect a latch that misses one stop in thousands.
 #[test]
 fn a_latch_that_forgets_a_stop_now_and_then_is_found_out() {
     let latch = StopLatch::in_memory();

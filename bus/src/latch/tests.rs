@@ -72,7 +72,7 @@ fn a_mirror_hears_all_that_is_written_in_order_and_a_stop_that_did_not_arrive_th
     assert_eq!(told.recv_timeout(limit), Ok(LatchState::Stopped));
     latch.reset().expect("reset");
     assert_eq!(told.recv_timeout(limit), Ok(LatchState::MotionHeld));
-    // A thread that raised, and comes to the writer only after the reset.
+    // A thread that raised, and reaches the writer only after the reset.
     let writer = latch.0.writer.as_ref().expect("it has a file");
     assert!(writer.put(LatchRecord { state: LatchState::Stopped, detail: None }, 1).wait(limit));
     assert_eq!(told.recv_timeout(limit), Ok(LatchState::MotionHeld), "what the file says");
@@ -135,7 +135,7 @@ fn a_disk_that_stalls_delays_no_stop_and_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
     let (path, first_written) = (dir.path().join("latch.json"), dir.path().join("latch.new"));
     let latch = StopLatch::open(&path, false).expect("a fresh latch");
-    // A pipe that nobody reads: whoever opens it to write waits.
+    // A pipe without a reader: opening it for writing waits.
     let kind = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, &first_written, kind, 0o600.into(), 0).expect("a pipe");
     let (tell, told) = mpsc::channel();
@@ -144,7 +144,7 @@ fn a_disk_that_stalls_delays_no_stop_and_is_told() {
     let (raised, durable) = told.recv_timeout(Duration::from_secs(60)).expect("a raise waits for no disk");
     assert!(raised.first && latch.is_stopped());
     assert!(!durable.wait(Duration::from_millis(50)));
-    // The writer's thread goes on, and ends with the latch.
+    // The writer's thread continues, and ends with the latch.
     drop(std::fs::File::open(&first_written).expect("opened"));
 }
 
@@ -158,7 +158,7 @@ fn a_stop_that_could_not_be_written_does_not_come_back_after_a_reset() {
     std::fs::remove_dir(&in_the_way).expect("removed");
     latch.reset().expect("reset");
     latch.resume().expect("resume");
-    // A job that comes after a try of the old one is behind it.
+    // A job after an attempt at the old one is queued behind it.
     assert!(latch.raise(detail("fire")).1.wait(Duration::from_secs(30)));
     latch.reset().expect("reset");
     let again = StopLatch::open(&path, true).expect("opens");
@@ -209,7 +209,7 @@ fn a_reset_or_resume_that_a_stop_overtakes_leaves_it_stopped_and_says_so() {
         if to == CLEAR {
             latch.reset().expect("reset");
         }
-        // As far as a reset comes before it waits for the disk.
+        // The state of a reset just before it waits for the disk.
         let seen = latch.0.word.load(Ordering::SeqCst);
         let (_, durable) = latch.raise(detail("fire"));
         let left = latch.leave(seen, to, LatchRecord::clear());
@@ -234,7 +234,7 @@ fn a_stop_between_the_permit_and_the_child_is_seen() {
     let latch = StopLatch::in_memory();
     let permit = latch.permit(EffectKind::Other).expect("clear");
     latch.raise(detail("just now"));
-    // No process has the largest number, so nothing is killed by this.
+    // No process has the largest number, so this kills nothing.
     let group = permit.register(i32::MAX as u32).expect("a number");
     assert!(group.was_stopped());
 }

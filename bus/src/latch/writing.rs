@@ -1,5 +1,5 @@
-//! The latch's file is written by a thread of its own, which only ever has the newest record to write: however often it is
-//! stopped while a disk stalls, nothing piles up.
+//! A thread of its own writes the latch's file. It only ever has the newest record to write, so stops never pile up
+//! while a disk stalls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use parking_lot::{Condvar, Mutex};
 use super::{LatchFile, LatchRecord, LatchState, Mirror};
 use crate::clock::Stopwatch;
 
-/// After a stop that could not be written, e.g. because the disk is full, it is tried again this much later.
+/// Delay before a failed write of a stop is retried, e.g. when the disk is full.
 const RETRY: Duration = Duration::from_millis(500);
-/// How long the confirmation of a stop, which holds already, waits for the disk.
+/// How long the confirmation of a stop waits for the disk. The stop is already in force.
 const WRITTEN_WITHIN: Duration = Duration::from_millis(50);
-/// How long it waits for a mirror, which is further away.
+/// How long the confirmation waits for a mirror, which is further away.
 const MIRRORED_WITHIN: Duration = Duration::from_secs(1);
 
-/// What is to be written.
+/// A record to be written.
 struct Job {
     record: LatchRecord,
     generation: u64,
-    /// How many came before it, and it.
+    /// The number of this job, counted from 1.
     number: u64,
 }
 
@@ -29,9 +29,9 @@ struct Desk {
     next: Option<Job>,
     /// The number of the newest job.
     given: u64,
-    /// The newest one that was tried.
+    /// The newest job that was tried.
     tried: u64,
-    /// The newest one that the file holds, or that something newer took the place of.
+    /// The newest job that the file holds, or that a newer record replaced.
     durable: u64,
     is_closing: bool,
     is_closed: bool,
@@ -43,7 +43,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Gives the thread its work; with it the thread ends, when that is done.
+/// Gives the thread its work. Dropping it ends the thread once that work is done.
 pub struct Writer(Arc<Shared>);
 
 impl Writer {
@@ -55,7 +55,7 @@ impl Writer {
         Ok(Self(shared))
     }
 
-    /// Never waits for the disk. What an older generation had to say isn't written any more.
+    /// Never waits for the disk. A record of an older generation isn't written any more.
     pub fn put(&self, record: LatchRecord, generation: u64) -> DurableAnswer {
         let mut desk = self.0.desk.lock();
         if desk.next.as_ref().is_none_or(|waiting| waiting.generation <= generation) {
@@ -66,7 +66,7 @@ impl Writer {
         DurableAnswer(Some((Arc::clone(&self.0), desk.given)))
     }
 
-    /// Whether all that was put is durable.
+    /// Whether every record put so far is durable.
     pub fn all(&self) -> DurableAnswer {
         let given = self.0.desk.lock().given;
         DurableAnswer(Some((Arc::clone(&self.0), given)))
@@ -81,13 +81,13 @@ impl Drop for Writer {
 }
 
 impl Shared {
-    /// A stop that the file didn't take is tried again until it does, or until a newer record takes its place.
+    /// A stop that could not be written is retried until it is, or until a newer record replaces it.
     fn keep_writing(&self, file: &LatchFile, mirror: Option<Mirror>) {
         let mut unwritten = None;
         while let Some(job) = self.next(&mut unwritten) {
             let written = file.write(&job.record, job.generation);
             if written.is_err() && job.record.state == LatchState::Stopped {
-                // That takes neither room nor a handle, and a missing file means stopped.
+                // Removing takes no disk space and no handle, and a missing file means stopped.
                 file.take_away(job.generation);
             }
             let holds = written.as_ref().unwrap_or(&job.record);
@@ -105,7 +105,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// None when it is over.
+    /// None when the thread must end.
     fn next(&self, unwritten: &mut Option<Job>) -> Option<Job> {
         let mut desk = self.desk.lock();
         loop {
@@ -125,7 +125,7 @@ impl Shared {
     }
 }
 
-/// Whether the latch file holds it yet, and the mirror if there is one.
+/// Whether the latch file holds the record yet, and the mirror if there is one.
 pub struct DurableAnswer(Option<(Arc<Shared>, u64)>);
 
 impl DurableAnswer {
@@ -133,18 +133,18 @@ impl DurableAnswer {
         Self(None)
     }
 
-    /// Waits for as long as whoever stopped may be kept waiting.
+    /// Waits as long as the caller that stopped may be kept waiting.
     pub fn confirm(&self) -> bool {
         let is_mirrored = self.0.as_ref().is_some_and(|(shared, _)| shared.is_mirrored);
         self.wait(if is_mirrored { MIRRORED_WITHIN } else { WRITTEN_WITHIN })
     }
 
-    /// Waits at most `limit` until it was tried; a disk that stalls longer is answered with `false`.
+    /// Waits at most `limit` for the first attempt to write. False if the disk stalls longer.
     pub fn wait(&self, limit: Duration) -> bool {
         self.wait_while(limit, |desk, number| desk.tried < number)
     }
 
-    /// Waits at most `limit`, over tries that fail.
+    /// Waits at most `limit`, through failed attempts.
     pub(super) fn insist(&self, limit: Duration) -> bool {
         self.wait_while(limit, |desk, number| desk.durable < number)
     }

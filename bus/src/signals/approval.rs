@@ -1,4 +1,4 @@
-//! What a person says to a question of the gate, on the channel on which they write.
+//! A person's answer to a question of the gate, on the channel that they use.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -9,41 +9,42 @@ use crate::signal::{Addressed, Query, Trust};
 use crate::signals::percept::Percept;
 use crate::{RegionName, rooms};
 
-/// Letters of an approval's id by which it is called in a message.
+/// How many letters of an approval's id name it in a message.
 const CODE: usize = 4;
 
-/// The last letters of an approval's id: what it is called in a message. They are of chance; the first ones are the time,
-/// which anybody knows.
+/// The last letters of an approval's id, which name it in a message. They are random. The first letters are the time,
+/// which anybody can guess.
 pub fn code_of(approval: MessageId) -> String {
     longer_code_of(approval, CODE)
 }
 
-/// Whether the letters that somebody wrote are such an end of this approval's id. Its beginning names nothing.
+/// Whether these letters are the end of this approval's id. Its beginning names nothing.
 pub fn is_called(approval: MessageId, letters: &str) -> bool {
     let given: String = letters.chars().filter(|letter| *letter != '-').collect();
     given.len() >= CODE && approval.0.simple().to_string().ends_with(&given)
 }
 
-/// So many last letters of it, for who must tell two apart.
+/// The last `letters` letters of the id, to tell two approvals apart.
 pub fn longer_code_of(approval: MessageId, letters: usize) -> String {
     let whole = approval.0.simple().to_string();
     whole[whole.len().saturating_sub(letters)..].to_owned()
 }
 
-/// A yes or no, as it was read.
+/// A yes or no, parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     pub agrees: bool,
-    /// Remember the yes for exactly this call, as the question said.
+    /// Remember the yes for exactly this call, as the question offered.
     pub always: bool,
-    /// Letters of the approval's id, lower case; none for a bare yes or no.
+    /// Letters of the approval's id, lower case; none for a yes or no without letters.
     pub code: Option<String>,
-    /// Nothing else was talked of since the question was put. A bare yes long after may be about something else.
+    /// Nothing else was said since the question was asked. A yes without letters much later may be about something
+    /// else.
     pub is_fresh: bool,
 }
 
-/// Somebody answers the gate. It is made of a percept that somebody said, so that neither a model, nor a memory, nor a goal
-/// can answer; and it carries no more trust than the one who said it.
+/// A person answers the gate. It is made only from a percept that a person said, so a model, a memory or a goal can't
+/// answer. It carries no more trust than the person who said it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AnswerApproval {
@@ -55,14 +56,14 @@ pub struct AnswerApproval {
 }
 
 impl AnswerApproval {
-    /// None for what nobody said.
+    /// None for a percept that nobody said.
     pub fn said(percept: &Percept, turn: MessageId, consent: Consent) -> Option<Self> {
         let (channel, sender) = (percept.metadata.channel.clone(), percept.metadata.sender.clone());
         percept.is_said().then_some(Self { turn, channel, sender, trust: percept.trust, consent })
     }
 }
 
-/// A question that is open.
+/// An open question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenQuestion {
     pub approval: MessageId,
@@ -74,20 +75,20 @@ pub struct OpenQuestion {
     pub params: Json,
 }
 
-/// What became of an answer.
+/// The result of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConsentTaken {
     Allowed {
         question: OpenQuestion,
-        /// What was allowed for good, in words; or why it was allowed only once, where more was wanted.
+        /// What was allowed for good, in words; or why it was allowed only once although more was wanted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         granted: Option<String>,
     },
     Denied {
         question: OpenQuestion,
     },
-    /// It may mean several, or isn't sure to mean this one.
+    /// It may mean several questions, or isn't certain to mean this one.
     Which {
         open: Vec<OpenQuestion>,
     },
@@ -99,16 +100,16 @@ pub enum ConsentTaken {
     },
     /// Nothing is open that it could mean.
     Nothing,
-    /// Whoever says it doesn't decide this.
+    /// The person who says it may not decide this.
     NotTheirs,
 }
 
-/// The gate tells what it made of an answer.
+/// The gate reports what it made of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalAnswered {
     pub turn: MessageId,
     pub taken: ConsentTaken,
-    /// Something else that was asked in that conversation is still open.
+    /// Another question of that conversation is still open.
     pub is_more: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Associations between episodes, which stay with the hippocampus: followed a hop at a time by whoever spreads activation.
+//! Associations between episodes, which the hippocampus keeps. Rooms that spread activation follow them one hop at a
+//! time.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +13,11 @@ pub struct FollowAssociations {
     pub ids: Vec<String>,
 }
 
-/// For each episode that was asked of, in order, the ids and weights in [0, 1] of those next to it.
+/// For each requested episode, in order: the ids of its neighbours and their weights in [0, 1].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssociationsFollowed {
     pub next: Vec<Vec<(String, f64)>>,
-    /// Ids that no episode has.
+    /// Requested ids that no episode has.
     #[serde(default)]
     pub missing: Vec<String>,
 }

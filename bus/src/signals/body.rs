@@ -1,4 +1,4 @@
-//! What a body reports of its movements, and what was otherwise than expected.
+//! What a body reports of its movements, and what differed from the expected.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::units::{Confidence, Intensity};
 /// A movement ended. The readings are the body's sensors by name, right before and right after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MovementSensed {
-    /// The execution that moved; none for what moved by itself.
+    /// The execution that moved it; none for a movement without one.
     pub action: Option<MessageId>,
     /// E.g. `head`, `left_arm`, `base`.
     pub body_part: String,
@@ -21,14 +21,14 @@ pub struct MovementSensed {
     pub params: Json,
     pub before: BTreeMap<String, f64>,
     pub after: BTreeMap<String, f64>,
-    /// How far the joints that turn went on the way, summed, in degrees, where the driver read them on the way.
+    /// How far the turning joints went, summed, in degrees; set only where the driver read them during the movement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub travelled: Option<f64>,
 }
 
 impl MovementSensed {
-    /// How far the joints that turn went, summed, in degrees: along the way where that was read, else from start to end. Lengths
-    /// don't count.
+    /// How far the turning joints went, summed, in degrees: along the way where it was read, else from start to end.
+    /// Lengths don't count.
     pub fn degrees(&self) -> f64 {
         let turned = |(name, after): (&String, &f64)| {
             let is_length = matches!(name.as_str(), "x" | "y" | "z") || name.ends_with("_mm");
@@ -40,22 +40,22 @@ impl MovementSensed {
     }
 }
 
-/// A movement went otherwise than its forward model predicted.
+/// A movement differed from the prediction of its forward model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SensoryErrorSensed {
     pub action: Option<MessageId>,
     pub body_part: String,
     pub movement: String,
-    /// The sensor that was furthest off.
+    /// The sensor with the largest deviation.
     pub sensor: String,
-    /// Change that was expected, and the one that came, in the sensor's own unit.
+    /// The expected change, then the observed one, in the sensor's own unit.
     pub expected: f64,
     pub observed: f64,
-    /// How many standard deviations lie between them.
+    /// How many standard deviations lie between the two.
     pub surprise: f64,
-    /// How much such an error hurts.
+    /// How much this error hurts.
     pub intensity: Intensity,
-    /// Of the forward model.
+    /// The confidence of the forward model.
     pub confidence: Confidence,
 }
 

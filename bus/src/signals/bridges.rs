@@ -1,5 +1,5 @@
-//! What the bridges learn from memory and tell the rooms that decide: plans, attention, places, fear, when to ask, how
-//! to speak, what a moment is worth; and the energy that is left.
+//! What the bridges learn from memory and tell the deciding rooms: plans, attention, places, fear, when to ask, how
+//! to speak, what a moment is worth. Also the energy that is left.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::signal::{Addressed, Query, Trust};
 use crate::units::{Novelty, Salience, Value};
 use crate::{RegionName, rooms};
 
-/// A moment is over and kept: what was perceived, what was done, what came of it.
+/// A moment is over and stored: what was perceived, what was done, and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpisodeLived {
     pub episode: String,
@@ -28,40 +28,40 @@ pub struct EpisodeLived {
     pub objects: Vec<String>,
     pub people: Vec<String>,
     pub goal: Option<String>,
-    /// The goal was another than in the moment before.
+    /// The goal differs from that of the moment before.
     pub goal_changed: bool,
     /// In order, answers included.
     pub actions: Vec<ActionSummary>,
     pub salience: Salience,
     pub novelty: Novelty,
     pub person_involved: bool,
-    /// Whose word it is: outsiders teach the bridges nothing.
+    /// How far its source is trusted. Outsiders teach the bridges nothing.
     pub trust: Trust,
-    /// It was told before, when an action of it waited for a person: how that ended is news, the rest isn't.
+    /// It was reported before, when one of its actions waited for a person. Only the end of that action is news.
     #[serde(default)]
     pub retold: bool,
 }
 
-/// How much attention objects earned before, those whose value moved.
+/// How much attention objects earned before. Only objects whose value changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttentionLearned {
-    /// Object or word by its stems, and its value: 0 never worth it, 0.5 nothing known, 1 always worth it.
+    /// Object or word by its stems, and its value: 0 never worth attention, 0.5 nothing known, 1 always worth it.
     pub objects: Vec<(String, f64)>,
 }
 
-/// What a moment can be worth keeping for; each 0 to 1.
+/// The features that make a moment worth keeping; each 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// |reward prediction error|.
     pub surprise: f64,
-    /// 1 with a person.
+    /// 1 when a person took part.
     pub person: f64,
     pub novelty: f64,
-    /// 1 where the goal changed.
+    /// 1 when the goal changed.
     pub goal_boundary: f64,
-    /// How far the energy level moved.
+    /// How far the energy level changed.
     pub energy_change: f64,
-    /// |2V − 1| of what was experienced.
+    /// |2V − 1| of the experienced value.
     pub valence_extremity: f64,
 }
 
@@ -72,7 +72,7 @@ impl Moment {
     }
 }
 
-/// Log-odds by which a moment is worth keeping: weight of each feature, and of every moment.
+/// Log-odds that a moment is worth keeping: a weight for each feature, and a bias for every moment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SignificanceWeights {
     /// In the order of [`Moment::features`]; −4 to 4.
@@ -82,7 +82,7 @@ pub struct SignificanceWeights {
 }
 
 impl Default for SignificanceWeights {
-    /// Each feature speaks for a moment, a change of energy half as much; most moments are not worth much.
+    /// Each feature counts in favour of a moment, a change of energy half as much. Most moments are worth little.
     fn default() -> Self {
         Self { features: [1.0, 1.0, 1.0, 1.0, 0.5, 1.0], bias: -2.0 }
     }
@@ -96,15 +96,15 @@ impl SignificanceWeights {
     }
 }
 
-/// What was learned of what makes a moment worth keeping.
+/// What was learned about moments worth keeping.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SignificanceLearned {
     pub weights: SignificanceWeights,
-    /// Kept moments that it was learned from.
+    /// Stored moments that it was learned from.
     pub moments: u64,
 }
 
-/// Something went much otherwise than expected; for a while what is perceived counts for more or less.
+/// Something differed much from what was expected. For a while, percepts count for more or less.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Startled {
     pub surprise: f64,
@@ -120,28 +120,28 @@ pub struct PlannedStep {
     pub params: Json,
 }
 
-/// A plan that succeeded for this or an associated goal.
+/// A plan that succeeded for this goal or an associated one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProposedPlan {
-    /// Names it among the templates.
+    /// Its id among the templates.
     pub template: u64,
     /// The goal that it served.
     pub goal: String,
     pub steps: Vec<PlannedStep>,
     pub successes: u32,
     pub failures: u32,
-    /// Of the goals, 0 to 1.
+    /// Similarity of the goals, 0 to 1.
     pub similarity: f64,
-    /// The practised program that does these steps as one.
+    /// The practised program that performs these steps as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// Expected success × similarity.
     pub score: f64,
-    /// The newest episode that it rests on.
+    /// The newest episode that supports it.
     pub episode: String,
 }
 
-/// Asks the planning bridge how such a goal was reached before.
+/// Asks the planning bridge how a goal like this was reached before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProposePlans {
     pub turn: MessageId,
@@ -163,19 +163,19 @@ pub struct PlanTried {
     pub success: bool,
 }
 
-/// Asks the spatial bridge where such a thing usually is.
+/// Asks the spatial bridge where a thing like this usually is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocateUsually {
     pub turn: MessageId,
     pub thing: String,
 }
 
-/// One of the places.
+/// One of the usual places.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsualPlace {
     /// With its preposition, e.g. `in the blue drawer`.
     pub place: String,
-    /// Share of belief, 0 to 1; what is missing to 1 is "elsewhere".
+    /// Share of belief, 0 to 1. The rest up to 1 means "elsewhere".
     pub share: f64,
     pub hits: u32,
     pub misses: u32,
@@ -185,13 +185,13 @@ pub struct UsualPlace {
 pub struct UsuallyLocated {
     pub turn: MessageId,
     pub thing: String,
-    /// The thing itself isn't known, only its kind (the last word of its name).
+    /// Only its kind is known (the last word of its name), not the thing itself.
     pub by_kind: bool,
     /// The likeliest first.
     pub places: Vec<UsualPlace>,
 }
 
-/// Asks the fear bridge how often it went wrong in contexts like this.
+/// Asks the fear bridge how often contexts like this ended badly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AssessContext {
     pub intent: MessageId,
@@ -217,7 +217,7 @@ pub enum ApprovalEnd {
     Expired,
 }
 
-/// A person was asked, and this is what it led to.
+/// A person was asked; this is the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalEnded {
     pub intent: MessageId,
@@ -228,29 +228,29 @@ pub struct ApprovalEnded {
     pub end: ApprovalEnd,
 }
 
-/// What experience says of asking.
+/// What experience says about asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counsel {
-    /// People allow such things nearly always.
+    /// People nearly always allow this.
     Trusted,
-    /// People deny such things nearly always.
+    /// People nearly always deny this.
     Unwanted,
     /// Nobody answers at this hour.
     Unanswered,
 }
 
-/// What was learned of asking, for a kind of goal, an hour of the day (UTC), or both; none: nothing any more.
+/// What was learned about asking, for a kind of goal, an hour of the day (UTC), or both. None: it no longer holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EscalationCounselled {
     pub kind: Option<String>,
     pub hour: Option<u8>,
     pub counsel: Option<Counsel>,
-    /// Then it is put to the test again.
+    /// After this time it is tested again.
     pub until: Timestamp,
 }
 
-/// The type of a goal, as asking is concerned: the tool and the verb that asked for it.
+/// The kind of a goal for questions of asking: the tool and the verb that asked for it.
 pub fn goal_kind(tool: &str, goal: Option<&str>) -> String {
     const LEADS: [&str; 14] = [
         "please", "can", "could", "would", "will", "you", "the", "and", "now", "then", "hey", "maxim", "just", "kindly",
@@ -263,12 +263,12 @@ pub fn goal_kind(tool: &str, goal: Option<&str>) -> String {
     format!("{tool}:{}", verb.into_iter().next().unwrap_or_default())
 }
 
-/// Hour of the day where the body is, 0 to 23: people's hours are those of their clocks.
+/// Hour of the day at the body's place, 0 to 23, because people live by local time.
 pub fn hour_of(at: Timestamp, zone: &TimeZone) -> u8 {
     u8::try_from(at.to_zoned(zone.clone()).hour()).unwrap_or(0)
 }
 
-/// What a room was told of asking.
+/// What a room was told about asking.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counsels(BTreeMap<String, (Counsel, Timestamp)>);
 
@@ -286,7 +286,7 @@ impl Counsels {
         };
     }
 
-    /// The most specific that holds now: for this kind at this hour, for this kind, for this hour.
+    /// The most specific counsel in force: for this kind at this hour, then for this kind, then for this hour.
     pub fn on(&self, kind: &str, now: Timestamp, zone: &TimeZone) -> Option<Counsel> {
         let hour = Some(hour_of(now, zone));
         let scopes = [(Some(kind), hour), (Some(kind), None), (None, hour)];
@@ -300,9 +300,9 @@ impl Counsels {
 pub struct MannerLearned {
     pub channel: String,
     pub person: String,
-    /// Confirmations in a word, at any hour that isn't listed.
+    /// Confirm in one word, at any hour that isn't listed.
     pub brief: bool,
-    /// Hours of the day (UTC) at which it is otherwise.
+    /// Hours of the day (UTC) with a value of their own for `brief`.
     pub hours: BTreeMap<u8, bool>,
     /// How welcome unprompted words are, 0 to 1.
     pub welcome: Value,
@@ -311,14 +311,14 @@ pub struct MannerLearned {
 /// The energy that is left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyChanged {
-    /// The scarcest of what is limited: 0 none, 1 all.
+    /// The level of the scarcest limited resource: 0 none, 1 full.
     pub level: f64,
-    /// What is the scarcest.
+    /// The scarcest resource.
     pub scarcest: String,
 }
 
 impl EnergyChanged {
-    /// Below this share nothing is thought about or reviewed that needn't be.
+    /// Below this share, optional thoughts and reviews are skipped.
     pub const LOW: f64 = 0.15;
 
     pub fn is_low(&self) -> bool {
@@ -326,28 +326,28 @@ impl EnergyChanged {
     }
 }
 
-/// Asks the sense of energy to look.
+/// Asks the sense of energy to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SenseBattery {}
 
-/// What there is of a battery.
+/// The state of a battery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatterySensed {
     /// None where there is no battery.
     pub charge: Option<f64>,
     pub charging: bool,
-    /// Why nothing is known, or its name.
+    /// The battery's name, or why nothing is known.
     pub source: String,
 }
 
-/// Asks what was spent, over the newest part of the time.
+/// Asks what was spent in the most recent window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportEnergy {
     /// 1 s to a day.
     pub window_seconds: u64,
 }
 
-/// What was spent and what is left, as JSON: the shape of the tool `energy_status`.
+/// What was spent and what is left, as JSON in the shape of the tool `energy_status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyReported {
     pub report: Json,

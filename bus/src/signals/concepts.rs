@@ -1,4 +1,4 @@
-//! Concepts, the edges between records of all memory layers, and how what repeats becomes a concept.
+//! Concepts, the edges between records of all memory layers, and how repetition becomes a concept.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +12,14 @@ use crate::signal::{Addressed, Query, Trust};
 use crate::units::Confidence;
 use crate::{RegionName, rooms};
 
-/// A layer of memory whose records can be joined with those of others.
+/// A layer of memory whose records can be linked with those of other layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
     Hippocampus,
     Atl,
     AngularGyrus,
-    /// Causal links; not one of the three layers, but concepts are promoted from it.
+    /// Causal links. Not one of the three layers, but concepts are promoted from them.
     Nac,
 }
 
@@ -35,7 +35,7 @@ impl Layer {
         }
     }
 
-    /// The layer of this name.
+    /// The layer with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|layer| layer.as_str() == name)
     }
@@ -60,16 +60,16 @@ impl MemoryRef {
     }
 }
 
-/// Property of a concept that was measured: the name of the tool, goal or person that the measurement is about.
+/// Property of a measured concept: the name of the tool, goal or person that the measurement is about.
 pub const SUBJECT: &str = "subject";
 
-/// What an edge between layers says.
+/// What an edge between layers means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CrossKind {
     /// Concept → the episode that it was made from.
     DerivedFrom,
-    /// Episode → the concept that it is a case of.
+    /// Episode → the concept that it is an instance of.
     InstanceOf,
     /// Pattern → the concept that it supports.
     StatisticallyConfirms,
@@ -79,7 +79,7 @@ pub enum CrossKind {
     TemporallyCorrelates,
     /// Math record → its data.
     ComputedFrom,
-    /// Any → any.
+    /// Any record → any record.
     Informs,
 }
 
@@ -89,11 +89,11 @@ pub struct CrossEdge {
     pub kind: CrossKind,
     pub from: MemoryRef,
     pub to: MemoryRef,
-    /// How much activation it passes on before the decay of the hop, 0 to 1.
+    /// How much activation it passes on before the hop's decay, 0 to 1.
     pub weight: f64,
 }
 
-/// An edge inside of one layer.
+/// An edge within one layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerEdge {
     pub kind: String,
@@ -105,50 +105,50 @@ pub struct LayerEdge {
     pub back: f64,
 }
 
-/// A layer has new edges of its own, or stronger ones: the cross-layer graph keeps a mirror of them.
+/// A layer has new or stronger edges of its own. The cross-layer graph mirrors them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerLinked {
     pub layer: Layer,
     pub edges: Vec<LayerEdge>,
 }
 
-/// Edges of a layer of its own that don't hold any more: from, to and kind. Both directions go.
+/// A layer's own edges that no longer hold: from, to and kind. Both directions are removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerUnlinked {
     pub layer: Layer,
     pub edges: Vec<(String, String, String)>,
 }
 
-/// Edges between layers came to be.
+/// New edges between layers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordsLinked {
     pub edges: Vec<CrossEdge>,
 }
 
-/// Records are gone from their layer; their edges go with them everywhere.
+/// Records are removed from their layer; their edges are removed everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordsRemoved {
     pub layer: Layer,
     pub ids: Vec<String>,
-    /// A person had them forgotten: what was learned of nothing else goes too. Else the layer let them go by itself, and
-    /// what they taught stays.
+    /// True: a person had them forgotten, so knowledge learned from nothing else is removed too. False: the layer
+    /// removed them by itself, and what they taught stays.
     #[serde(default)]
     pub forgotten: bool,
-    /// Said once more, because something came of a forgotten turn later: nothing else is removed.
+    /// A repeated notice, because a forgotten turn had a late result. It removes nothing else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
 }
 
-/// What concepts rested on is gone from its layer: each concept by its id, with the record.
+/// Records that supported concepts are gone from their layer: each concept's id, with the record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourcesRemoved {
     pub gone: Vec<(String, MemoryRef)>,
-    /// A person had them forgotten: they are no evidence any more. Else what they taught stays.
+    /// True: a person had them forgotten, so they are no longer evidence. False: what they taught stays.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
 }
 
-/// What produced a concept.
+/// The origin of a concept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ConceptProvenance {
@@ -156,11 +156,11 @@ pub enum ConceptProvenance {
     EpisodicConsolidation,
     AgentInference,
     DirectIngestion,
-    /// More than one of the others.
+    /// More than one of the other origins.
     Hybrid,
 }
 
-/// A place in a document on which knowledge rests.
+/// A passage in a document that supports knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourcePassage {
     pub document: String,
@@ -169,12 +169,12 @@ pub struct SourcePassage {
     pub text: String,
 }
 
-/// A relation of a concept that is to be learned, to a concept named by name.
+/// A relation to learn, from a concept to another concept given by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RelationLesson {
     pub kind: String,
     pub to: String,
-    /// The category in which `to` is made if it isn't known.
+    /// The category for `to` if it has to be created.
     pub category: String,
     /// 0 to 1.
     pub weight: f64,
@@ -186,7 +186,7 @@ pub struct RelationLesson {
     pub coupling: Option<f64>,
 }
 
-/// Something to know: makes a concept, or reinforces the one that is meant.
+/// A lesson: it creates a concept, or reinforces the concept that it names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConceptLesson {
     pub name: String,
@@ -194,9 +194,9 @@ pub struct ConceptLesson {
     pub definition: Option<String>,
     pub properties: BTreeMap<String, String>,
     pub provenance: ConceptProvenance,
-    /// Never more than that of the least trusted source that it needs.
+    /// Never more than the trust of the least trusted source that it needs.
     pub trust: Trust,
-    /// What it rests on. A source that the concept has already doesn't reinforce it again.
+    /// Its evidence. A source that the concept already has doesn't reinforce it again.
     pub sources: Vec<MemoryRef>,
     pub passage: Option<SourcePassage>,
     pub relations: Vec<RelationLesson>,
@@ -208,27 +208,27 @@ pub struct LearnConcepts {
     pub lessons: Vec<ConceptLesson>,
 }
 
-/// A concept that a lesson was about.
+/// A concept that a lesson taught.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearnedConcept {
     pub id: String,
     pub name: String,
     pub created: bool,
-    /// False when every source was known: nothing was learned.
+    /// False when every source was known already, so nothing was learned.
     pub reinforced: bool,
-    /// The document of the lesson said something else of it at that place before.
+    /// The document said something else of it at that place before.
     #[serde(default)]
     pub changed: bool,
 }
 
-/// What became of the lessons, in their order; and those that were refused, with the reason.
+/// The results of the lessons, in their order, and the refused ones with the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConceptsLearned {
     pub learned: Vec<LearnedConcept>,
     pub refused: Vec<(String, String)>,
 }
 
-/// A concept was made or reinforced.
+/// A concept was created or reinforced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConceptFormed {
     pub id: String,
@@ -241,32 +241,33 @@ pub struct ConceptFormed {
     pub provenance: ConceptProvenance,
 }
 
-/// A concept is gone.
+/// A concept was removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConceptRemoved {
     pub id: String,
     pub name: String,
-    /// [`ConceptRemoved::FORGOTTEN`] on request, `pruned` in sleep, [`ConceptRemoved::UNFOUNDED`], else in words.
+    /// [`ConceptRemoved::FORGOTTEN`] on request, `pruned` in sleep, [`ConceptRemoved::UNFOUNDED`], or another reason
+    /// in words.
     pub reason: String,
 }
 
 impl ConceptRemoved {
-    /// A person wanted it.
+    /// A person asked for it.
     pub const FORGOTTEN: &str = "forgotten";
-    /// A person has forgotten all that it rested on. It may be learned anew of something else.
+    /// A person has forgotten all of its evidence. It may be learned again from other evidence.
     pub const UNFOUNDED: &str = "all that it rested on was forgotten";
 }
 
-/// Which concepts. Empty fields don't filter; `query` ranks.
+/// Selects concepts. Empty fields don't filter; `query` ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FindConcepts {
     pub query: Option<String>,
     pub name: Option<String>,
-    /// Also what is one of this kind by IS_A, over any number of steps.
+    /// Also matches what is of this kind by IS_A, over any number of steps.
     pub category: Option<String>,
     pub concept_id: Option<String>,
-    /// Only concepts with such a relation; with `name` or `concept_id`, those that stand in this relation to it.
+    /// Only concepts with such a relation. With `name` or `concept_id`: only concepts with this relation to it.
     pub relationship_type: Option<String>,
     /// Key of a property.
     pub property: Option<String>,
@@ -281,7 +282,7 @@ pub struct FindConcepts {
 pub struct RelationShown {
     #[serde(rename = "type")]
     pub kind: String,
-    /// True when it goes from the other concept to this one.
+    /// True when it points from the other concept to this one.
     pub incoming: bool,
     pub concept_id: String,
     pub name: String,
@@ -292,7 +293,7 @@ pub struct RelationShown {
     pub coupling: Option<f64>,
 }
 
-/// A concept as an answer: the line of `maxim memory concepts`.
+/// A concept in an answer: the line of `maxim memory concepts`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConceptShown {
     pub id: String,
@@ -321,7 +322,7 @@ pub struct ConceptsFound {
     pub error: Option<String>,
 }
 
-/// Asks a layer what it knows that bears on a text, for the prompt. Every layer of knowledge answers it.
+/// Asks a layer for knowledge that is relevant to a text, for the prompt. Every layer of knowledge answers it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecallKnowledge {
     pub text: String,
@@ -335,15 +336,15 @@ pub struct KnowledgeEntry {
     pub id: String,
     pub name: String,
     pub category: String,
-    /// What is known of it, in words.
+    /// The knowledge in words.
     pub text: String,
-    /// How well it fits what was asked, 0 to 1; comparable between layers.
+    /// How well it fits the question, 0 to 1; comparable between layers.
     pub score: f64,
     pub confidence: Confidence,
     pub trust: Trust,
     /// In words, such as `mug IS_A container`.
     pub relations: Vec<String>,
-    /// It came out of a document.
+    /// It came from a document.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read: bool,
 }
@@ -360,7 +361,7 @@ pub struct ProposeRelationType {
     /// Upper-case words joined by `_`.
     pub name: String,
     pub symmetric: bool,
-    /// The type that says the same from the other side; it is registered too.
+    /// The inverse type; it is registered too.
     pub inverse: Option<String>,
     pub by: String,
 }
@@ -372,18 +373,19 @@ pub struct RelationTypeProposed {
     pub reason: Option<String>,
 }
 
-/// Text of a document to be learned, or a part of it.
+/// The text of a document to learn, or a part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IngestDocument {
     /// Its name, as it will be cited.
     pub document: String,
     pub markdown: bool,
     pub text: String,
-    /// Passages that came before in the same document, so that places keep their numbers.
+    /// Passages before this part in the same document, so that passage numbers continue.
     pub passages_before: u32,
-    /// Lessons of this very part that were learned already: what one answer leaves is asked for by the next.
+    /// Lessons of this part that were learned already. If an answer leaves some, the next request continues there.
     pub lessons_before: u32,
-    /// Further parts follow. Where none does, what is known of the document beyond this one goes.
+    /// More parts follow. After the last part, older knowledge from this document that it no longer contains is
+    /// removed.
     #[serde(default)]
     pub more: bool,
 }
@@ -398,30 +400,30 @@ pub struct DocumentIngested {
     /// Lessons from a place where the document said something else before.
     #[serde(default)]
     pub changed: u32,
-    /// Passages that concepts lost, since the document doesn't speak of them there any more.
+    /// Passages that concepts lost because the document no longer mentions them there.
     #[serde(default)]
     pub dropped: u32,
     pub concepts: Vec<String>,
     /// (name, reason).
     pub refused: Vec<(String, String)>,
-    /// Lessons of the part that are yet to be learned.
+    /// Lessons of this part that are still to be learned.
     pub lessons_left: u32,
 }
 
-/// Keeps a record from being pruned or compressed, or lets it go again.
+/// Protects a record from pruning and compression, or ends that protection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinRecord {
     pub id: String,
     pub pinned: bool,
 }
 
-/// Takes a record out of its layer for good, with its edges.
+/// Removes a record from its layer for good, with its edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgetRecord {
     pub id: String,
 }
 
-/// A record was pinned, let go or forgotten; or there is none of this id.
+/// A record was pinned, unpinned or forgotten; or no record has this id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordChanged {
     pub layer: Layer,
@@ -431,10 +433,10 @@ pub struct RecordChanged {
     pub what: String,
 }
 
-/// Asks a layer to compress, decay and prune what is due, a step of it.
+/// Asks a layer for one step of upkeep: compressing, decaying and pruning what is due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsolidateLayer {
-    /// Records looked at in this step, at most.
+    /// Records to check in this step, at most.
     pub step: usize,
 }
 
@@ -446,18 +448,18 @@ pub struct LayerConsolidated {
     pub pruned: u64,
     pub bytes_before: u64,
     pub bytes_after: u64,
-    /// True when nothing is left to look at in this round.
+    /// True when this round has nothing left to check.
     pub done: bool,
 }
 
-/// Records of one layer with their activation, the strongest first, seeds left out.
+/// Records of one layer with their activation, the strongest first, without the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerActivation {
     pub layer: Layer,
     pub records: Vec<(String, f64)>,
 }
 
-/// Asks what is associated with records or with what a question finds.
+/// Asks what is associated with given records or with the results of a question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RecallAssociated {
@@ -465,7 +467,7 @@ pub struct RecallAssociated {
     pub memory_id: Option<String>,
     pub concept_id: Option<String>,
     pub depth: Option<usize>,
-    /// Only episodes with this goal; the filters bound what is told, not where activation goes along.
+    /// Only episodes with this goal. The filters limit the answer, not the path of activation.
     pub goal: Option<String>,
     #[serde(alias = "tool")]
     pub tool_name: Option<String>,
@@ -473,7 +475,7 @@ pub struct RecallAssociated {
     pub object: Option<String>,
     pub person: Option<String>,
     pub mode: Option<String>,
-    /// Only episodes of this time or later; where activation starts and goes along isn't bounded.
+    /// Only episodes of this time or later. It doesn't limit where activation starts or spreads.
     pub time_after: Option<Timestamp>,
     /// Only episodes of this time or earlier.
     pub time_before: Option<Timestamp>,
@@ -481,16 +483,16 @@ pub struct RecallAssociated {
     pub limit: usize,
 }
 
-/// What is associated, by layer; episodes as lines of `maxim memory recall`.
+/// Associated records by layer; episodes as lines of `maxim memory recall`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssociatedRecalled {
     pub episodes: Vec<RecalledEpisode>,
     pub concepts: Vec<ConceptShown>,
-    /// Of layers whose records have no line of their own here.
+    /// Associated records of other layers, which have no lines of their own here.
     pub others: Vec<LayerActivation>,
     /// What could not be asked.
     pub missing: Vec<String>,
-    /// Why there is nothing to start from: an id that nothing has.
+    /// Why there is no starting point: no record has this id.
     #[serde(default)]
     pub problem: Option<String>,
 }
@@ -499,20 +501,20 @@ pub struct AssociatedRecalled {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FetchEpisodes {
     pub ids: Vec<String>,
-    /// Of these, those that fit; words and a limit aren't looked at.
+    /// Return only those that match. Its words and limit are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<EpisodeFilter>,
 }
 
-/// An episode as evidence: whose word it is and what recurs in it.
+/// An episode as evidence: its trust, and what recurs in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FetchedEpisode {
-    /// The id that it was asked by; a turn that repeated an observation shares its episode.
+    /// The id in the request. A turn that repeated an observation shares that observation's episode.
     pub asked: String,
     pub episode: RecalledEpisode,
-    /// Seen, done or heard; false for what was inferred, simulated or read.
+    /// Seen, done or heard; false for inferred, simulated or read.
     pub experienced: bool,
-    /// The stretch of experience that it belongs to.
+    /// The session of experience that it belongs to.
     pub sitting: u32,
     pub objects: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Deliberation as it goes: what was found worth a thought, and each cycle of thinking.
+//! The course of deliberation: what was worth a thought, and each cycle of thinking.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,17 @@ use crate::ids::MessageId;
 use crate::signal;
 use crate::units::{Confidence, Salience};
 
-/// Which part of the ThoughtGate said no.
+/// The part of the ThoughtGate that refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThoughtBar {
-    /// Too soon after the last one.
+    /// Too soon after the previous thought.
     Refractory,
     /// Too few tokens, or too little charge, are left.
     Energy,
-    /// What is on the mind is worth no attention.
+    /// Nothing in working memory deserves attention.
     Salience,
-    /// It is worth attention, yet such thinking didn't pay.
+    /// It deserves attention, but thinking about such things didn't pay off.
     Threshold,
 }
 
@@ -27,25 +27,25 @@ pub enum ThoughtBar {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThoughtGated {
     pub turn: MessageId,
-    /// None where it passed.
+    /// None when the gate let it pass.
     pub refused: Option<ThoughtBar>,
     /// In words.
     pub reason: String,
-    /// What the head of working memory is worth, 0 to 1; none where it wasn't known or asked.
+    /// The worth of the head of working memory, 0 to 1; none when it wasn't known or asked for.
     pub worth: Option<f64>,
     /// The threshold at that time, 0 to 1.
     pub threshold: f64,
 }
 
-/// Speech to others where private reasoning was asked for.
+/// Speech to others, where private reasoning was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutwardSpeech {
     /// A question to a person.
     Question,
-    /// A person is addressed.
+    /// It addresses a person.
     Address,
-    /// It tells of itself as a narrator does.
+    /// It talks about itself like a narrator.
     Narrator,
 }
 
@@ -55,9 +55,9 @@ pub enum OutwardSpeech {
 pub enum CycleEnding {
     /// It is ready to act.
     Ready,
-    /// It goes on thinking: memory is asked with this thought.
+    /// It goes on thinking: memory is searched with this thought.
     Continued,
-    /// It thinks the same as before, so there is nothing to wait for.
+    /// It repeats the previous thought, so thinking on brings nothing.
     Converged,
     /// It was the last cycle.
     Last,
@@ -65,7 +65,7 @@ pub enum CycleEnding {
     Pressed,
 }
 
-/// How much of its thinking is shown to who looks on. What is recorded is the same.
+/// How much of its thinking a person sees. The record is the same at each level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Display {
@@ -76,35 +76,36 @@ pub enum Display {
     Off,
 }
 
-/// From now on so much of its thinking is shown.
+/// Sets how much of the thinking is shown from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisplaySet {
     pub mode: Display,
 }
 
-/// One cycle of deliberation is over.
+/// One cycle of deliberation has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CycleThought {
     pub turn: MessageId,
-    /// From 1; one more than `cycles` where it was told to act.
+    /// From 1; `cycles` + 1 when it was told to act.
     pub cycle: u32,
-    /// Of how many at most.
+    /// The maximum number of cycles.
     pub cycles: u32,
     /// Seconds between the call and its reply.
     pub seconds: f64,
-    /// Rooms that had something to say to what it thought about.
+    /// Rooms that had something to add to the thought.
     pub enriched: Vec<String>,
-    /// Rooms that were asked and said nothing in time.
+    /// Rooms that were asked but did not answer in time.
     pub missing: Vec<String>,
-    /// What memory had found for the thought before; empty in the first cycle, whose percept was enriched.
+    /// What memory found for the previous thought. Empty in the first cycle, because its percept was already
+    /// enriched.
     pub recalled: Vec<RecalledEpisode>,
-    /// What is generally known of that thought, the best first.
+    /// General knowledge about that thought, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knowledge: Vec<KnowledgeEntry>,
-    /// What was expected of the tool that it leant towards.
+    /// What was expected of the tool that it leaned towards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<OutcomesPredicted>,
-    /// What the gate would have made of that tool.
+    /// The verdict that the gate would have given on that tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreseen: Option<VerdictForeseen>,
     pub salience: Salience,
@@ -112,12 +113,12 @@ pub struct CycleThought {
     pub text: String,
     /// The tool that it named.
     pub tool: Option<String>,
-    /// How sure it says it is.
+    /// Its own statement of confidence.
     pub confidence: Option<Confidence>,
     pub ending: CycleEnding,
-    /// Where its reasoning speaks to others.
+    /// Places where its reasoning speaks to others.
     pub outward: Vec<OutwardSpeech>,
-    /// How much of it is shown.
+    /// How much of it is shown to a person.
     #[serde(default)]
     pub display: Display,
 }

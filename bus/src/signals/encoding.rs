@@ -1,4 +1,4 @@
-//! Texts on their way to an encoder outside of the program, and their vectors on the way back.
+//! Texts sent to an external encoder, and their vectors.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,31 +12,31 @@ use crate::{RegionName, rooms};
 pub struct EncodeTexts {
     pub call: MessageId,
     pub texts: Vec<String>,
-    /// The id of the encoder whose vectors are in memory, where there are any.
+    /// The id of the encoder whose vectors memory holds, if it holds any.
     pub known: Option<String>,
 }
 
-/// A unit vector in steps of one byte; all zero for a text without direction.
+/// A unit vector, quantized to one byte per component; all zero for a text without direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TextVector {
-    /// Value of one step.
+    /// The value of one step.
     pub scale: f32,
     pub steps: Vec<i8>,
 }
 
-/// The vectors of a call's texts in their order, or why there are none.
+/// The vectors of a call's texts in order, or why there are none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TextsEncoded {
     pub call: MessageId,
-    /// Name, numbers of a vector and a hash: vectors of different ids don't compare. Empty with an error.
+    /// Name, dimensions and a hash. Vectors of different ids can't be compared. Empty with an error.
     pub encoder: String,
-    /// Nothing for a text that the encoder refused by itself.
+    /// None for a text that the encoder refused.
     pub vectors: Vec<Option<TextVector>>,
     pub error: Option<String>,
-    /// As the server told; 0 where it tells nothing.
+    /// As the server reported; 0 when it reports nothing.
     #[serde(default)]
     pub tokens: u64,
-    /// What these cost, by the configured price.
+    /// Their cost, by the configured price.
     #[serde(default)]
     pub money: f64,
 }
@@ -48,7 +48,7 @@ impl TextsEncoded {
     }
 }
 
-/// Asks the entorhinal cortex which records of a layer mean what a text means, by the encoder outside of the program.
+/// Asks the entorhinal cortex which records of a layer mean the same as a text, by the external encoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindMeant {
     pub text: String,
@@ -56,13 +56,13 @@ pub struct FindMeant {
     pub limit: usize,
 }
 
-/// Ids with their likeness, the most alike first: (cosine − m) / (1 − m), m the mean cosine of texts that have nothing to
-/// do with each other, so that 0 is what chance gives.
+/// Ids with their similarity, the most similar first: (cosine − m) / (1 − m), where m is the mean cosine of unrelated
+/// texts. So 0 is what chance gives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeantFound {
-    /// Nothing where no such encoder answers, or not yet for enough records.
+    /// None when no external encoder answers, or when too few records have vectors yet.
     pub near: Option<Vec<(String, f32)>>,
-    /// Likeness that nine of ten unrelated texts stay below: less alone is no reason to be found.
+    /// Nine of ten unrelated texts stay below this similarity. A lower value alone is no reason to be found.
     #[serde(default)]
     pub floor: f32,
 }

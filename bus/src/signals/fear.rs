@@ -1,4 +1,4 @@
-//! What the gate has learned to fear, and a person's word on it.
+//! What the gate has learned to fear, and a person's decision about it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use crate::signal;
 use crate::signal::{Addressed, Query};
 use crate::{RegionName, rooms};
 
-/// What a person wants of a fear.
+/// What a person wants done with a fear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FearWish {
-    /// Ask about the tool from now on, whatever experience says.
+    /// Always ask about the tool from now on, whatever experience says.
     Pin,
-    /// Try it again; the next bad outcome brings a fear back.
+    /// Try it again; the next bad outcome brings the fear back.
     Forgive,
 }
 
-/// Asks the gate what it fears. With a change it does that first; only the owner can.
+/// Asks the gate what it fears. If a change is given, the gate makes it first; only the owner can change a fear.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurveyFears {
-    /// The tool, and what is wanted of it.
+    /// The tool, and the change.
     pub change: Option<(String, FearWish)>,
     pub by: String,
 }
@@ -29,18 +29,18 @@ pub struct SurveyFears {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FearShown {
     pub tool: String,
-    /// When it hurt last; none where it is only pinned.
+    /// When it hurt last; none when it is only pinned.
     pub hurt: Option<Timestamp>,
-    /// The share of confidence that time has left, 0 to 1.
+    /// The share of confidence in the fear that is left after this time, 0 to 1.
     pub unforgiven: f64,
     pub pinned: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FearsSurveyed {
-    /// By name. That a tool is here doesn't mean that it is asked about: experience is asked first.
+    /// Sorted by name. A tool in this list isn't always asked about: experience decides first.
     pub fears: Vec<FearShown>,
-    /// It is asked about at a confidence above this …
+    /// A fear leads to a question at a confidence above this …
     pub veto_confidence: f64,
     /// … and a value below this.
     pub veto_value: f64,
@@ -48,21 +48,21 @@ pub struct FearsSurveyed {
     pub refused: Option<String>,
 }
 
-/// Asks the gate for what hurt and what was refused, to think with; it changes nothing.
+/// Asks the gate what hurt and what was refused, for thinking. Changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallFears {
-    /// What is thought about; tools that it names come first.
+    /// The subject of the thought. Tools that it names come first.
     pub text: String,
-    /// Of each kind.
+    /// The maximum for each kind.
     pub limit: usize,
 }
 
-/// Actions of one tool that the gate refused by one rule.
+/// Actions of one tool that the gate refused under one rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PastRefusal {
     pub tool: String,
     pub rule: String,
-    /// In words, of the last one.
+    /// The reason for the last refusal, in words.
     pub reason: String,
     pub times: u32,
     pub last: Timestamp,
@@ -70,11 +70,11 @@ pub struct PastRefusal {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FearsRecalled {
-    /// Tools that hurt or are pinned, those that the text names first, then the latest.
+    /// Tools that hurt or are pinned: those that the text names first, then the latest.
     pub hurts: Vec<FearShown>,
     /// In the same order.
     pub refusals: Vec<PastRefusal>,
-    /// Tools among these that the text names.
+    /// Tools in this answer that the text names.
     pub named: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ impl FearsRecalled {
         self.hurts.iter().map(hurt).chain(self.refusals.iter().map(refused)).collect()
     }
 
-    /// What bears on the text alone.
+    /// Only the part about tools that the text names.
     pub fn of_named(mut self) -> Self {
         self.hurts.retain(|fear| self.named.contains(&fear.tool));
         self.refusals.retain(|refusal| self.named.contains(&refusal.tool));

@@ -1,4 +1,4 @@
-//! What the agent is about: goals, what becomes of them, and what people want of them.
+//! The goals of the agent, their states, and what people want of them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,30 +8,30 @@ use crate::signal;
 use crate::signal::{Addressed, Query, Trust};
 use crate::{RegionName, rooms};
 
-/// Where a goal stands.
+/// The state of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalState {
     /// Waits for its turn.
     Proposed,
-    /// The one that is pursued.
+    /// The goal being pursued.
     Active,
-    /// Another came in between; it lies on the stack.
+    /// Another goal came first; this one is on the stack.
     Suspended,
     Done,
     Failed,
-    /// Given up: by a person, by a stop, or because there were too many.
+    /// Given up: by a person, by a stop, or because there were too many goals.
     Dropped,
 }
 
 impl GoalState {
-    /// Nothing comes after it.
+    /// A final state.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Dropped)
     }
 }
 
-/// Whose goal it is.
+/// Who gave the goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalOrigin {
@@ -44,37 +44,37 @@ pub enum GoalOrigin {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
     pub id: MessageId,
-    /// What is to be reached, in the words of whoever gave it.
+    /// What is to be reached, in the words of the person or room that gave it.
     pub title: String,
     pub origin: GoalOrigin,
-    /// Who hears of it, and where.
+    /// The channel and person that are told about it.
     pub channel: String,
     pub sender: String,
     pub trust: Trust,
     pub state: GoalState,
     pub proposed_at: Timestamp,
-    /// When it came into this state.
+    /// When it entered this state.
     pub since: Timestamp,
     /// Why it is in this state, in words.
     pub reason: String,
-    /// The turn that pursues it, while there is one.
+    /// The turn that pursues it, while it runs.
     pub turn: Option<MessageId>,
-    /// The question to a person on which its end depends.
+    /// The question to a person that decides how it ends.
     #[serde(default)]
     pub waits_for: Option<MessageId>,
-    /// Something changed while it was laid aside: a person is asked before it goes on.
+    /// Something changed while it was suspended. A person is asked before it continues.
     #[serde(default)]
     pub is_stale: bool,
     /// The person has been asked whether to go on.
     #[serde(default)]
     pub is_asked: bool,
-    /// Who heard how it ended: `channel/person`.
+    /// Who was told how it ended: `channel/person`.
     #[serde(default)]
     pub told: Option<String>,
 }
 
 impl Goal {
-    /// A new one. `whom`: channel and person that hear of it.
+    /// A new goal. `whom`: the channel and person that are told about it.
     pub fn new(
         id: MessageId,
         title: &str,
@@ -107,23 +107,23 @@ impl Goal {
         }
     }
 
-    /// Its person is asked whether to go on with it.
+    /// Its person is being asked whether to continue it.
     pub fn is_in_question(&self) -> bool {
         self.state == GoalState::Suspended && self.is_asked
     }
 }
 
-/// A goal came into another state.
+/// A goal changed its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalChanged {
     pub goal: Goal,
-    /// What is pursued now.
+    /// The goal now being pursued.
     pub active: Option<String>,
-    /// What was laid aside, the newest last.
+    /// The suspended goals, the newest last.
     pub suspended: Vec<String>,
 }
 
-/// The pursuit of a goal begins with this turn; the gateway makes its percept.
+/// This turn starts the pursuit of a goal. The gateway makes its percept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalPursued {
     pub goal: MessageId,
@@ -134,17 +134,18 @@ pub struct GoalPursued {
     pub trust: Trust,
 }
 
-/// What is wanted of goals.
+/// A change to goals that a person or the agent wants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalWish {
-    /// To be pursued once there is nothing else to do.
+    /// Pursue it once there is nothing else to do.
     Propose {
         title: String,
         channel: String,
         sender: String,
     },
-    /// The agent's own: the same, one at a time, and with no more trust than whoever it thought of it for.
+    /// The agent's own goal: as `Propose`, but one at a time. Its trust is at most that of the person whose request
+    /// led to it.
     Adopt {
         title: String,
         channel: String,
@@ -153,33 +154,33 @@ pub enum GoalWish {
     Drop {
         goal: MessageId,
     },
-    /// What was laid aside may go on.
+    /// The suspended goal may continue.
     GoOn {
         goal: MessageId,
     },
 }
 
-/// Somebody in a conversation, or the agent itself, wants something of goals.
+/// A person in a conversation, or the agent itself, wants a change to goals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalWished {
     pub wish: GoalWish,
-    /// By whom, for the reason.
+    /// Who wants it; used in the reason.
     pub by: String,
 }
 
-/// Asks for the goals, after a wish if there is one.
+/// Asks for the goals, after making the change if one is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SurveyGoals {
     pub wish: Option<GoalWish>,
     pub by: String,
 }
 
-/// All goals that are known: the active one, then the suspended ones (the next to go on first), the proposed ones in
-/// their order, and those that ended lately, the newest first.
+/// All known goals: the active one; the suspended ones, the next to continue first; the proposed ones in their order;
+/// and those that ended recently, the newest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalsSurveyed {
     pub goals: Vec<Goal>,
-    /// Why the wish could not be done.
+    /// Why the change was refused.
     pub refused: Option<String>,
 }
 

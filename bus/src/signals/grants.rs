@@ -1,4 +1,4 @@
-//! What a person allowed for good, and what the gate knows of it.
+//! What a person allowed for good, and how the gate reports it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,21 @@ use crate::signal;
 use crate::signal::{Addressed, Query};
 use crate::{RegionName, rooms};
 
-/// How far an "always" reaches. Each of these is told in words before it is given.
+/// The reach of an "always". The person reads each reach in words before granting it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantReach {
-    /// Exactly this call: this program with these arguments in this folder; a tool with these parameters.
+    /// Exactly this call: this program with these arguments in this folder, or a tool with these parameters.
     #[default]
     Call,
     /// This program in this folder, or this tool of a server, with any arguments.
     AnyArguments,
-    /// One simple command of this form, in this folder. `*` stands for letters of a word, for a word, or at the end for
-    /// any further words.
+    /// One simple command of this form, in this folder. `*` stands for part of a word, for a whole word, or at the
+    /// end for any further words.
     Pattern(String),
 }
 
-/// What an "always" to a question would cover, in words; or why there is none.
+/// What an "always" would cover for a question, in words; or why none is possible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlwaysOffer {
@@ -29,7 +29,7 @@ pub enum AlwaysOffer {
     Not(String),
 }
 
-/// Asks the gate what is allowed for good. With an id it takes that grant back first; only the owner can.
+/// Asks the gate what is allowed for good. With an id, the gate revokes that grant first; only the owner can do that.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurveyGrants {
     pub revoke: Option<String>,
@@ -45,9 +45,9 @@ pub struct GrantShown {
     /// What it covers, in words.
     pub covers: String,
     pub tool: String,
-    /// The reasons for asking that it answers. Another reason is asked about all the same.
+    /// The reasons for asking that this grant covers. Any other reason still leads to a question.
     pub rules: Vec<String>,
-    /// How often something was done by it.
+    /// How many actions it allowed.
     pub used: u64,
     pub last_used: Option<Timestamp>,
 }
@@ -56,9 +56,9 @@ pub struct GrantShown {
 pub struct GrantsSurveyed {
     /// The oldest first.
     pub grants: Vec<GrantShown>,
-    /// So many can be held.
+    /// The maximum number of grants.
     pub most: usize,
-    /// Why nothing was taken back.
+    /// Why nothing was revoked.
     pub refused: Option<String>,
 }
 

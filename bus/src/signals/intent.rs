@@ -1,4 +1,4 @@
-//! What the brain wants to do, and what the gate says of it.
+//! What the brain wants to do, and how the gate decides.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::signal::{Addressed, Query};
 use crate::units::Confidence;
 use crate::{RegionName, rooms};
 
-/// A wish to act. Its message id names it.
+/// A wish to act. Its message id is its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
     pub turn: MessageId,
@@ -22,20 +22,20 @@ pub struct Intent {
     pub params: Json,
     pub mind: Mind,
     pub confidence: Confidence,
-    /// The person's own words asked for exactly this.
+    /// A person's own words asked for exactly this.
     pub commanded: bool,
-    /// The trust of what led to it: an intent is never trusted more than its percept.
+    /// The trust of its origin: an intent is never trusted more than its percept.
     pub trust: Trust,
-    /// Nobody wanted it: habit does it by learned value. So nobody is asked about it either.
+    /// Nobody asked for it: habit chose it by learned value. So no person is asked about it either.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unasked: bool,
     pub goal: Option<String>,
     pub channel: String,
     pub recipient: String,
-    /// Tools of the steps that come after it.
+    /// Tools of the steps that follow it.
     #[serde(default, alias = "alternatives", skip_serializing_if = "Vec::is_empty")]
     pub then: Vec<String>,
-    /// What could have been done instead; with the first intent of a decision.
+    /// Alternatives that were considered. Only the first intent of a decision carries them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<Alternative>,
 }
@@ -44,44 +44,44 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// What was considered and not chosen.
+/// An option that was considered and not chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Alternative {
     pub tool: String,
-    /// Null where none were named.
+    /// Null when it had no parameters.
     pub params: Json,
-    /// Who thought of it and why it wasn't taken, with what was expected of it where that is known.
+    /// Who thought of it and why it wasn't chosen, with the expected outcome if known.
     pub why: String,
 }
 
-/// Autonomy lets it go on to the FearAgent.
+/// Autonomy passes it on to the FearAgent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntentPermitted {
     pub intent: Intent,
     pub id: MessageId,
     pub policy: String,
-    /// A person is to be asked even where fear has nothing against it.
+    /// A person must be asked even if fear has no objection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Escalation>,
-    /// What the agent may now.
+    /// What the agent may do now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub powers: Option<Powers>,
-    /// The name by which the tool was asked for, where that is another than its own.
+    /// The name in the request, when it differs from the tool's own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
 }
 
-/// Why a person is to be asked.
+/// Why a person must be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Escalation {
     pub rule: String,
     pub reason: String,
 }
 
-/// The rule of a question whether something is done again that may have been done already.
+/// The rule for asking whether to repeat an action that may have happened already.
 pub const OUTCOME_UNKNOWN: &str = "outcome.unknown";
 
-/// How the gate ended an intent that it didn't clear.
+/// Why the gate didn't clear an intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Refusal {
@@ -90,11 +90,11 @@ pub enum Refusal {
     Blocked,
     /// The stop latch is set, or motion is held.
     Stopped,
-    /// A person said no, or nobody answered in time.
+    /// A person said no, or no one answered in time.
     Denied,
 }
 
-/// The gate said no, or not yet.
+/// The gate refused, or hasn't decided yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntentRefused {
     pub intent: MessageId,
@@ -103,12 +103,12 @@ pub struct IntentRefused {
     pub refusal: Refusal,
     pub rule: String,
     pub reason: String,
-    /// Under which a person can allow it.
+    /// The id under which a person can allow it.
     pub approval: Option<MessageId>,
-    /// Until when a person can allow it.
+    /// The time until which a person can allow it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
-    /// What an "always" would cover, where a person is asked.
+    /// What an "always" would cover, when a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub always: Option<AlwaysOffer>,
 }
@@ -118,7 +118,7 @@ pub struct IntentRefused {
 pub struct ApprovalDecided {
     pub approval: MessageId,
     pub allow: bool,
-    /// Remember it, as far as `reach` says.
+    /// Remember the decision, as far as `reach` says.
     pub always: bool,
     #[serde(default)]
     pub reach: GrantReach,
@@ -126,13 +126,13 @@ pub struct ApprovalDecided {
     pub at: Timestamp,
 }
 
-/// What the gate made of it.
+/// The gate's result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionTaken {
     pub approval: MessageId,
-    /// False when nothing was asked under it any more.
+    /// False when no open question has this id.
     pub taken: bool,
-    /// Why an "always" can't be given so. Nothing was decided then, and the question is still open.
+    /// Why an "always" is impossible with this reach. Then nothing was decided, and the question is still open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// What was allowed for good, in words.

@@ -1,4 +1,4 @@
-//! Questions that the introspection tools put to the rooms, and their answers.
+//! Questions of the introspection tools to the rooms, and the answers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::signal::{Addressed, Query};
 use crate::units::{Confidence, Intensity, Valence, Value};
 use crate::{RegionName, rooms};
 
-/// Asks the nucleus accumbens for what it learned to lead to what. Empty fields don't filter.
+/// Asks the nucleus accumbens which events it learned to lead to which outcomes. Empty fields don't filter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListLinks {
@@ -21,26 +21,26 @@ pub struct ListLinks {
     pub event: Option<String>,
     /// Part of the outcome's name.
     pub outcome: Option<String>,
-    /// An episode that the link was learned from.
+    /// An episode that taught the link.
     pub memory_id: Option<String>,
     pub valence: Option<Valence>,
-    /// Only what was met last at this time or later.
+    /// Only links last observed at this time or later.
     pub time_after: Option<Timestamp>,
-    /// Only what was met last at this time or earlier.
+    /// Only links last observed at this time or earlier.
     pub time_before: Option<Timestamp>,
     /// 1 to 20; 0 means the default of 5.
     pub limit: usize,
 }
 
-/// From a kind of event to a kind of outcome.
+/// A link from a kind of event to a kind of outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkShown {
     pub event: String,
     pub outcome: String,
     pub observations: u32,
-    /// How regularly this outcome followed lately, 0 to 1.
+    /// How regularly this outcome followed recently, 0 to 1.
     pub strength: f64,
-    /// What the event is worth, whatever follows.
+    /// The value of the event over all outcomes.
     pub value: Value,
     pub valence: Valence,
     pub confidence: Confidence,
@@ -53,16 +53,16 @@ pub struct LinkShown {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinksListed {
-    /// The most observed first.
+    /// The link with the most observations first.
     pub links: Vec<LinkShown>,
-    /// How many fit in all.
+    /// How many match in all.
     pub found: usize,
 }
 
 /// Asks the pain detector what hurt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReportPain {
-    /// Only what has to do with this tool or body part.
+    /// Only pains about this tool or body part.
     pub about: Option<String>,
     pub limit: usize,
 }
@@ -79,7 +79,7 @@ pub struct PainFelt {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PainReported {
-    /// Failures by kind, felt or not, since the beginning.
+    /// Failures by kind since the beginning, whether felt or not.
     pub counts: BTreeMap<PainKind, u64>,
     /// The newest first.
     pub recent: Vec<PainFelt>,
@@ -87,14 +87,14 @@ pub struct PainReported {
     pub sore: Vec<String>,
 }
 
-/// Asks the gate what it would say, without doing anything.
+/// Asks the gate for its verdict without doing anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForeseeVerdict {
     pub tool: String,
     pub params: Json,
 }
 
-/// What the gate makes of a call, in the order of severity.
+/// The gate's verdict on a call, in the order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -122,16 +122,16 @@ pub struct VerdictForeseen {
     pub reason: String,
     /// A person allowed exactly this call for good.
     pub allowed_always: bool,
-    /// It went wrong before, so experience is asked too: it makes the gate ask at a confidence above and a value below
-    /// these. The fear bridge may move both by what it knows of the context.
+    /// It ended badly before, so experience is asked too. The gate asks a person if the confidence is above, and the
+    /// value below, these limits. The fear bridge may move both limits by what it knows of the context.
     pub hurt_before: bool,
     pub veto_confidence: f64,
     pub veto_value: f64,
-    /// The share of confidence that time has left of it, 0 to 1.
+    /// The share of confidence in the fear that is left after this time, 0 to 1.
     pub unforgiven: f64,
 }
 
-/// Asks the suprachiasmatic nucleus what comes at certain times more often than by chance.
+/// Asks the suprachiasmatic nucleus which events come at certain times more often than by chance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiscoverRhythms {
     pub limit: usize,
@@ -139,34 +139,34 @@ pub struct DiscoverRhythms {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RhythmsDiscovered {
-    /// The surest first: `kind`, `bins`, `events`, `expected`, `p`.
+    /// The most certain first: `kind`, `bins`, `events`, `expected`, `p`.
     pub rhythms: Vec<Json>,
-    /// Events that were looked at.
+    /// The number of events examined.
     pub events: usize,
-    /// The earliest of them; what came before isn't known any more, where there was anything.
+    /// The earliest of them. Anything earlier is no longer known.
     #[serde(default)]
     pub since: Option<Timestamp>,
 }
 
-/// Asks the sense of the brain's own health to look at its rooms.
+/// Asks the sense of the brain's own health to check its rooms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SenseVitals {}
 
-/// How a room is.
+/// The state of a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomVitals {
     pub room: String,
     /// `running`, `restarting`, `held` or `off`.
     pub state: String,
-    /// Since the start of the process.
+    /// Restarts since the process started.
     pub restarts: u64,
 }
 
-/// How all rooms are, in the order of the anatomy.
+/// The states of all rooms, in the order of the anatomy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VitalsSensed {
     pub rooms: Vec<RoomVitals>,
-    /// Why nothing is known, where nothing is.
+    /// Why nothing is known, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Export and import of memory: one question each, answered by every room that owns a part of it.
+//! Export and import of memory: one query each. Every room that owns a part answers it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,74 +7,74 @@ use super::concepts::MemoryRef;
 use crate::Query;
 use crate::signal;
 
-/// Asks a room for a page of what it remembers.
+/// Asks a room for a page of its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportRecords {
     /// An earlier answer's `next`.
     pub after: Option<String>,
-    /// Records in the answer, at most.
+    /// Maximum number of records in the answer.
     pub limit: usize,
 }
 
-/// Records, a line of JSON each: as texts, so that they come through to the byte.
+/// Records, one line of JSON each. They are kept as text so that every byte survives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordsExported {
     pub lines: Vec<String>,
-    /// What to go on after; none at the end.
+    /// Where the next page starts; none at the end.
     pub next: Option<String>,
 }
 
-/// Takes in lines of an export of this room. Records keep their keys, their trust and what they rest on.
+/// Takes in lines of an export of this room. Records keep their keys, their trust and their evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportRecords {
-    /// With their numbers in the file, from 1.
+    /// The lines with their numbers in the file, from 1.
     pub lines: Vec<(u64, String)>,
-    /// What other lines of the file brought, as far as these lines name it.
+    /// The new names of records from other lines, if these lines refer to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<Named>,
 }
 
-/// A record that a file names, and what it is called here: ids are given one after the other in each brain, so one id means
-/// different records in two of them.
+/// A record in a file, and its id here. Each brain numbers its records itself, so the same id means different records
+/// in two brains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
-    /// As the file calls it.
+    /// The record as the file names it.
     pub record: MemoryRef,
-    /// None: it isn't here, or its id is another record's here.
+    /// None: the record isn't here, or another record here has its id.
     pub here: Option<String>,
 }
 
-/// A line that names records of which some aren't known yet: all that it names.
+/// A line that refers to records not known yet, with all records that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanting {
     pub line: u64,
     pub records: Vec<MemoryRef>,
 }
 
-/// What became of the lines of an import.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordsImported {
     pub kept: u64,
-    /// Known here already, from as much experience or more.
+    /// Known here already, from at least as much experience.
     pub merged: u64,
-    /// Number of the line, and the reason against it.
+    /// The line's number, and why it was refused.
     pub bad: Vec<(u64, String)>,
-    /// What the lines' records are called here, where others may name them.
+    /// The ids of the lines' records here, if other lines may refer to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<Named>,
-    /// Lines that are to come again with names for these; they aren't counted yet.
+    /// Lines to send again once these names are known; they aren't counted yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wanting: Vec<Wanting>,
 }
 
-/// An imported memory says that this tool hurt: the gate is to ask experience about it. Or a person has forgotten all that
-/// says so.
+/// An imported memory says that this tool hurt, so the gate must ask experience about it. Or a person has forgotten
+/// all evidence of that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HurtRecalled {
     pub tool: String,
-    /// When it did so last.
+    /// When it hurt last.
     pub at: Timestamp,
-    /// Nothing is left of it.
+    /// No evidence of it is left.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
 }

@@ -1,4 +1,4 @@
-//! Stops, holds, redirections: control mail that overtakes everything.
+//! Stops, holds, redirections: control mail that is read before all other mail.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::ids::MessageId;
 use crate::latch::StopDetail;
 use crate::signal;
 
-/// What a person asks of the PreemptionCircuit by a command, HTTP or a channel. The latch itself has acted already.
+/// A person's request to the PreemptionCircuit by a command, HTTP or a channel. The latch has already acted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreemptionRequested {
@@ -18,41 +18,42 @@ pub enum PreemptionRequested {
     Resume {
         by: String,
     },
-    /// Without a time: until released by `resume`.
+    /// Without a time: until `resume`.
     Hold {
         until: Option<Timestamp>,
         by: String,
     },
-    /// Another goal comes first; what is pursued is laid aside.
+    /// Another goal comes first; the current one is suspended.
     Redirect {
         goal: String,
         by: String,
-        /// Where `by` hears what comes of it.
+        /// The channel on which `by` is told the result.
         #[serde(default)]
         channel: String,
-        /// The turn that pursues it, where that has begun already.
+        /// The turn that pursues the goal, if it has already begun.
         #[serde(default)]
         turn: Option<MessageId>,
-        /// It hurts, or threatens: what was laid aside for it is asked about before it goes on.
+        /// Pain or a threat is the cause. The suspended goal needs a person's word before it continues.
         #[serde(default)]
         is_threat: bool,
     },
 }
 
-/// What the PreemptionCircuit made of it. What it means for goals, these tell themselves.
+/// The PreemptionCircuit's result. The goals themselves report what it means for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreemptionChanged {
     pub request: PreemptionRequested,
     pub cancelled_turns: Vec<MessageId>,
 }
 
-/// A room is up, or was given up for a while: what supervision knows of it. A restart that takes milliseconds isn't told.
+/// Supervision reports that a room runs, or that it is held for a while. A restart that takes milliseconds isn't
+/// reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegionChanged {
     pub region: String,
-    /// It failed too often, and takes no mail until it is tried again.
+    /// It failed too often and reads no mail until it is tried again.
     pub is_held: bool,
-    /// What it failed of last; empty when it is up.
+    /// Its last failure; empty when it runs.
     pub why: String,
 }
 

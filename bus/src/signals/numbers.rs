@@ -1,4 +1,4 @@
-//! Numbers: what a series looks like, exact computation, the patterns of metrics, and how metrics go together.
+//! Numbers: the look of a series, exact computation, patterns of metrics, and correlations between metrics.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use crate::signal::{Addressed, Query, Trust};
 use crate::units::Confidence;
 use crate::{RegionName, rooms};
 
-/// Asks the intraparietal sulcus, the quick sense of numbers, what a series looks like.
+/// Asks the intraparietal sulcus, the quick sense of numbers, how a series looks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgeSeries {
-    /// What the series is of; comes back in the answer.
+    /// The subject of the series; returned in the answer.
     pub series: String,
-    /// In the order of time. Values that are no finite numbers are left out.
+    /// In order of time. Values that aren't finite numbers are ignored.
     pub values: Vec<f64>,
-    /// A magnitude that the series' level is compared with, if there is one.
+    /// A magnitude to compare the series' level with, if given.
     pub reference: Option<f64>,
 }
 
-/// Whether a series is more than chance.
+/// Whether a series shows more than chance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeriesVerdict {
-    /// Fewer than 8 values: nothing is said.
+    /// Fewer than 8 values: no statement.
     TooShort,
-    /// Looks like noise.
+    /// Indistinguishable from noise.
     Random,
-    /// There is an order in it, or one value prevails.
+    /// It has an order, or one value dominates.
     Structured,
 }
 
-/// How one magnitude looks beside another.
+/// How one magnitude compares with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Magnitude {
     Smaller,
-    /// Too near to tell apart.
+    /// Too close to tell apart.
     Same,
     Greater,
 }
@@ -50,13 +50,13 @@ pub enum Magnitude {
 pub enum SeriesFeature {
     /// All values are the same.
     Constant,
-    /// Of two values, one prevails; the share of the greater, 0 to 1.
+    /// One of two values dominates; the share of the more frequent one, 0 to 1.
     Prevailing { share: f64 },
     /// Rises (slope > 0) or falls; the slope is per value of the series.
     Trend { slope: f64 },
-    /// Comes back after so many values.
+    /// Repeats after this many values.
     Periodic { period: usize },
-    /// Neighbours are alike (r > 0) or alternate (r < 0): the autocorrelation at lag 1, −1 to 1.
+    /// Neighbouring values are similar (r > 0) or alternate (r < 0): the autocorrelation at lag 1, −1 to 1.
     Serial { r: f64 },
 }
 
@@ -66,18 +66,19 @@ pub struct SeriesJudged {
     pub series: String,
     pub observations: usize,
     pub verdict: SeriesVerdict,
-    /// Probability that chance alone looks as orderly, corrected for all that was looked at; 1 for too short a series.
+    /// Probability that chance alone looks as orderly, corrected for all patterns tested; 1 if the series is too
+    /// short.
     pub p: f64,
     pub features: Vec<SeriesFeature>,
     pub median: f64,
     /// Robust standard deviation: 1.4826 times the median absolute deviation; 0 where more than half are equal.
     pub spread: f64,
-    /// Places of values that don't belong to the rest.
+    /// Indices of outliers.
     pub anomalies: Vec<usize>,
     pub compared: Option<Magnitude>,
 }
 
-/// Asks the angular gyrus, the exact sense of numbers, whether a series holds a pattern.
+/// Asks the angular gyrus, the exact sense of numbers, whether a series has a pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalyseSeries {
     pub series: String,
@@ -89,15 +90,15 @@ pub struct AnalyseSeries {
 pub struct SeriesAnalysed {
     pub series: String,
     pub observations: usize,
-    /// The strongest pattern; none where chance explains it.
+    /// The strongest pattern; none when chance explains it.
     pub feature: Option<SeriesFeature>,
-    /// Of that pattern, corrected for all patterns that were tried.
+    /// The p-value of that pattern, corrected for all patterns that were tried.
     pub p: f64,
     /// Share of the variance that a straight line explains, 0 to 1.
     pub r_squared: f64,
 }
 
-/// What kind of knowledge a record of the angular gyrus is.
+/// The kind of knowledge in a record of the angular gyrus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MathCategory {
@@ -108,7 +109,7 @@ pub enum MathCategory {
     Relationship,
 }
 
-/// What produced a record.
+/// The origin of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MathProvenance {
@@ -120,7 +121,7 @@ pub enum MathProvenance {
     Simulation,
 }
 
-/// Whether a record is one that is known from the start, in every brain under the same id.
+/// Whether a record is innate: known from the start, with the same id in every brain.
 pub fn is_innate(id: &str) -> bool {
     id.starts_with("constant/") || id.starts_with("method/")
 }
@@ -129,16 +130,16 @@ pub fn is_innate(id: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MathRecord {
     pub id: String,
-    /// Unique within its layer: storing another one of the same name replaces it.
+    /// Unique within its layer. Storing another record with this name replaces it.
     pub name: String,
     pub category: MathCategory,
-    /// Which field it belongs to, e.g. `arithmetic`, `physics`, `metrics`.
+    /// Its field, e.g. `arithmetic`, `physics`, `metrics`.
     pub domain: String,
-    /// In words, for the prompt and the person.
+    /// In words, for the prompt and for a person.
     pub verbal: String,
     /// As a formula.
     pub code: String,
-    /// What it was computed from.
+    /// The data it was computed from.
     #[serde(default)]
     pub inputs: Vec<f64>,
     pub outputs: BTreeMap<String, f64>,
@@ -146,10 +147,10 @@ pub struct MathRecord {
     #[serde(default)]
     pub relates: Vec<String>,
     pub confidence: Confidence,
-    /// Episodes that it rests on, by id, the newest last.
+    /// Ids of the episodes that support it, the newest last.
     #[serde(default)]
     pub episodes: Vec<String>,
-    /// It rests on others too: older ones, or some that sleep let go.
+    /// Other episodes support it too: older ones, or ones that sleep removed.
     #[serde(default)]
     pub others: bool,
     pub created: Timestamp,
@@ -161,29 +162,29 @@ pub struct MathRecord {
     pub run: String,
 }
 
-/// Which records. Empty fields don't filter; `topic` ranks.
+/// Selects records. Empty fields don't filter; `topic` ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MathFilter {
-    /// Words; a record has to hold at least one of them.
+    /// Words; a record must contain at least one of them.
     pub topic: Option<String>,
     pub category: Option<MathCategory>,
     pub domain: Option<String>,
     /// 0 to 1.
     pub confidence_min: f64,
-    /// Follow relationships from what was found.
+    /// Follow relationships from the records found.
     pub expand: bool,
     /// 0 means the default of 5.
     pub limit: usize,
 }
 
-/// Asks the angular gyrus to compute. `request` is what the `math` tool is given.
+/// Asks the angular gyrus to compute. `request` holds the parameters of the `math` tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calculate {
     pub request: Json,
 }
 
-/// What a computation came to.
+/// The result of a computation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calculated {
     pub output: Json,
@@ -195,12 +196,12 @@ pub struct Calculated {
 pub struct PatternConfirmed {
     /// E.g. `tool:bash:success`.
     pub metric: String,
-    /// What it says of whom: the tool, goal or person.
+    /// What the metric is about: the tool, goal or person.
     pub subject: String,
     pub feature: SeriesFeature,
     pub verbal: String,
     pub code: String,
-    /// The window that it was seen in.
+    /// The window in which it was seen.
     pub values: Vec<f64>,
     pub outputs: BTreeMap<String, f64>,
     /// All observations of the metric so far.
@@ -208,40 +209,41 @@ pub struct PatternConfirmed {
     pub confidence: Confidence,
     /// Turns that contributed, the newest last.
     pub episodes: Vec<String>,
-    /// The least trusted of what was measured.
+    /// The trust of the least trusted measurement.
     pub trust: Trust,
 }
 
-/// A confirmed pattern doesn't hold any more.
+/// A confirmed pattern no longer holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PatternDropped {
     pub metric: String,
     pub reason: String,
 }
 
-/// Two metrics go together, with false discoveries controlled over all pairs that were tried; or don't any more.
+/// Two metrics correlate, with false discoveries controlled over all pairs tried; or they no longer do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricsCorrelated {
     /// The two metrics, in alphabetical order: a CORRELATES_WITH is symmetric.
     pub metrics: [String; 2],
     /// Spearman's rank correlation, −1 to 1.
     pub rho: f64,
-    /// Probability of as strong a one by chance.
+    /// Probability that chance gives a correlation at least this strong.
     pub p: f64,
-    /// Smallest false-discovery rate at which it counts (Benjamini & Hochberg 1995).
+    /// The smallest false-discovery rate at which it is significant (Benjamini & Hochberg 1995).
     pub q: f64,
-    /// Buckets of time that both were seen in.
+    /// Time buckets in which both were observed.
     pub observations: usize,
     pub confidence: Confidence,
     /// False when an earlier correlation is gone.
     pub holds: bool,
-    /// Each of the two rises or falls all the time by itself, as far as is confirmed: then they go together as trends do.
+    /// Both metrics have a confirmed trend of their own, rising or falling. Then their correlation may come only from
+    /// the trends.
     #[serde(default)]
     pub trends: bool,
     pub trust: Trust,
 }
 
-/// The angular gyrus has a record, new or renewed.
+/// The angular gyrus has a new or renewed record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MathRecordStored {
     pub id: String,
@@ -249,7 +251,7 @@ pub struct MathRecordStored {
     pub category: MathCategory,
 }
 
-/// The angular gyrus has given up a record of this name; its layer says `RecordsRemoved` besides.
+/// The angular gyrus has removed a record of this name. Its layer also says `RecordsRemoved`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MathRecordRemoved {
     pub id: String,

@@ -1,4 +1,4 @@
-//! Words on their way to a channel that reaches outside, and what became of them.
+//! Messages on their way to a channel that reaches outside, and their results.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::signal;
 use crate::signal::{Addressed, Query};
 use crate::{RegionName, rooms};
 
-/// The channels that reach outside. Who writes there isn't the owner, and what is written there passes the outbox.
+/// The channels that reach outside. Their writers aren't the owner, and every message to them passes the outbox.
 pub const OUTSIDE_CHANNELS: [&str; 6] = ["mqtt", "telegram", "slack", "twilio", "discord", "email"];
 
 /// Whether a channel reaches outside.
@@ -32,10 +32,10 @@ impl Medium {
     }
 }
 
-/// The outbox asks a channel to send this, once. The channel waits until the asking is on disk.
+/// The outbox asks a channel to send this, once. The channel waits until the request is on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SendMessage {
-    /// The outbox's entry: the same over all attempts.
+    /// The id of the outbox's entry: the same for all attempts.
     pub entry: MessageId,
     /// From 1.
     pub attempt: u32,
@@ -43,27 +43,27 @@ pub struct SendMessage {
     pub recipient: String,
     pub text: String,
     pub medium: Medium,
-    /// The provider's id of the message that this answers, where it answers one.
+    /// The provider's id of the message that this one answers, if any.
     pub in_reply_to: Option<String>,
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attempted {
     /// The provider acknowledged it.
     Delivered { provider_id: Option<String> },
-    /// It was certainly not taken; it may be later.
+    /// Certainly not accepted this time; a later attempt may succeed.
     NotNow { why: String, retry_after_s: Option<u64> },
-    /// It was not taken and never will be.
+    /// Not accepted, and it never will be.
     Refused { why: String },
-    /// It may have been taken.
+    /// It may have been accepted.
     Unknown { why: String },
     /// The latch was raised; nothing was sent.
     Stopped { why: String },
 }
 
-/// A channel tells what became of an attempt.
+/// A channel reports the result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendAttempted {
     pub entry: MessageId,
@@ -72,33 +72,33 @@ pub struct SendAttempted {
     pub outcome: Attempted,
 }
 
-/// Where an entry of the outbox stands.
+/// The state of an entry in the outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutboxState {
-    /// Waits for its turn or for a later attempt.
+    /// Waits to be sent, or for a later attempt.
     Queued,
     /// An attempt is under way.
     Sending,
-    /// A stop came before it was sent; it waits for a person's word.
+    /// A stop came before it was sent; it waits for a person's decision.
     Held,
     /// The provider acknowledged it.
     Delivered,
-    /// The provider refused it for good, or it could not be sent for too long.
+    /// The provider refused it for good, or sending failed for too long.
     Failed,
-    /// It may have arrived; it isn't repeated by itself.
+    /// It may have arrived; the outbox doesn't repeat it by itself.
     Unknown,
-    /// A person took it out.
+    /// A person removed it.
     Dropped,
 }
 
 impl OutboxState {
-    /// Nothing more happens by itself and nobody has to decide.
+    /// A final state: nothing more happens by itself, and no decision is needed.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Delivered | Self::Failed | Self::Dropped)
     }
 
-    /// As it is written.
+    /// The state's name in text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -112,7 +112,7 @@ impl OutboxState {
     }
 }
 
-/// An entry as it lies in the outbox.
+/// An entry as the outbox stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutboxEntry {
     pub id: MessageId,
@@ -127,22 +127,22 @@ pub struct OutboxEntry {
     pub attempts: u32,
     pub created: Timestamp,
     pub changed: Timestamp,
-    /// When it is tried next; nothing where it isn't.
+    /// When it is tried next; none when it isn't.
     pub due: Option<Timestamp>,
-    /// What was said last of why it isn't delivered.
+    /// The last known reason why it isn't delivered.
     pub why: Option<String>,
     pub provider_id: Option<String>,
-    /// The tool that wanted it; none for words without one.
+    /// The tool that sent it; none for words without a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
 }
 
-/// What became of a message for good, or that nobody knows. It belongs to the turn that wanted it.
+/// The final result of a message, or that its result is unknown. It belongs to the turn that sent it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryEnded {
     pub entry: MessageId,
     pub turn: MessageId,
-    /// The tool that wanted it; none for words without one.
+    /// The tool that sent it; none for words without a tool.
     pub tool: Option<String>,
     pub channel: String,
     pub recipient: String,
@@ -150,15 +150,15 @@ pub struct DeliveryEnded {
     /// `delivered`, `failed` or `unknown`.
     pub state: OutboxState,
     pub attempts: u32,
-    /// What was said last of why it wasn't delivered.
+    /// The last known reason why it wasn't delivered.
     pub why: Option<String>,
 }
 
-/// What a person wants of an entry.
+/// What a person wants done with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutboxWish {
-    /// Try it again, knowing that it may arrive twice where its outcome is unknown.
+    /// Try it again. If its outcome is unknown, it may arrive twice.
     Retry,
     /// Never send it.
     Drop,
@@ -172,14 +172,14 @@ pub struct ChangeOutbox {
     pub by: String,
 }
 
-/// What became of the wish.
+/// The result of the decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutboxChanged {
     pub entry: MessageId,
     pub done: bool,
-    /// Its state now; nothing where there is no such entry.
+    /// Its current state; none when the entry doesn't exist.
     pub state: Option<OutboxState>,
-    /// Why it wasn't done.
+    /// Why the decision wasn't carried out.
     pub reason: Option<String>,
 }
 

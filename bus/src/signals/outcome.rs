@@ -1,4 +1,4 @@
-//! What was done and what came of it.
+//! Actions and their results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -11,44 +11,46 @@ use crate::ids::MessageId;
 use crate::mode::Powers;
 use crate::signal;
 
-/// An action that has begun: the executor does it once this is durable.
+/// An action has begun. The executor performs it once this is durable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecutionStarted {
     pub action: MessageId,
     pub intent_id: MessageId,
     pub intent: Intent,
-    /// The rule that let it pass.
+    /// The rule that allowed it.
     pub rule: String,
-    /// 1 for the first; more for a repeatable one that a crash interrupted.
+    /// 1 for the first attempt; higher for a repeatable action that a crash interrupted.
     pub attempt: u32,
-    /// What the agent might when it was cleared; it is done within these bounds.
+    /// What the agent was allowed to do when the action was cleared. The action stays within these bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub powers: Option<Powers>,
-    /// The name by which the tool was asked for, where that is another than its own.
+    /// The name in the request, when it differs from the tool's own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// What is to be taken back, for a call that does that.
+    /// The action to undo, for a call that undoes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversal: Option<Json>,
-    /// What it may run, as it was when it was allowed: the executor begins only while it is the same.
+    /// The programs it may run, fingerprinted when it was allowed. The executor begins only if the fingerprint is
+    /// unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<Fixed>,
-    /// What it leaves behind, as its tool says: `read_only`, `reversible` or `irreversible`.
+    /// Its lasting effect, as its tool declares: `read_only`, `reversible` or `irreversible`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub effect: String,
-    /// How the body stood when it last told; empty without one.
+    /// The body's last reported pose; empty without a body.
     #[serde(default, skip_serializing_if = "Pose::is_empty")]
     pub pose: Pose,
 }
 
-/// How an action that is about to begin can be taken back. It is on disk before the action's effect.
+/// How to undo an action that is about to begin. It is on disk before the action has any effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReversalPrepared {
     pub action: MessageId,
     pub reversal: Json,
 }
 
-/// Nobody knows whether an action happened, and it is not repeated by itself: who wanted it is asked, under the action's id.
+/// Whether an action happened is unknown, and it isn't repeated by itself. The person who wanted it is asked, under
+/// the action's id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeDoubted {
     pub started: ExecutionStarted,
@@ -57,12 +59,12 @@ pub struct OutcomeDoubted {
     pub known: String,
 }
 
-/// Ends what is known of an action of which nobody knows whether it happened.
+/// Suffix of a description when it is unknown whether the action happened.
 pub const NOT_KNOWN: &str = "; whether it happened is not known";
-/// Member of such a result's output: what it may have changed is put back, so nobody is asked about it.
+/// Member of such a result's output: its possible changes were undone, so no person is asked about it.
 pub const PUT_BACK: &str = "put_back";
-/// Member of the output of an action that was not begun, because what it would run was changed since it was allowed: what changed,
-/// in words.
+/// Member of the output of an action that was not begun, because the program changed after the action was allowed.
+/// Its value says in words what changed.
 pub const CHANGED: &str = "changed_since_allowed";
 
 /// Why a tool failed.
@@ -72,67 +74,68 @@ pub enum FailureKind {
     BadParams,
     UnknownTool,
     NotFound,
-    /// A wall refused it: the mode, the sandbox, the rights of a file.
+    /// A boundary refused it: the mode, the sandbox, or a file's permissions.
     Denied,
     Timeout,
     Stopped,
     Exhausted,
     Failed,
-    /// The action began, and a crash took the knowledge of its end.
+    /// The action began, and a crash lost its result.
     Unknown,
-    /// What it needs isn't here: no body, an unconfigured channel, a server that is down, room on the disk. Nothing was tried.
+    /// Something it needs is missing: a body, a configured channel, a running server, disk space. Nothing was tried.
     Unavailable,
 }
 
 impl FailureKind {
-    /// Whether nothing is learned of the action by it: it was not tried, a wall refused it, or nobody knows how it ended.
+    /// Whether the result teaches nothing about the action: it was not tried, a boundary refused it, or its end is
+    /// unknown.
     pub fn teaches_nothing(self) -> bool {
         matches!(self, Self::Stopped | Self::Unknown | Self::Unavailable | Self::Denied)
     }
 }
 
-/// What an action led to.
+/// The result of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The execution; one intent has one.
+    /// The execution's id; one intent has one execution.
     pub action: MessageId,
     pub intent: MessageId,
     pub turn: MessageId,
     pub tool: String,
     pub params: Json,
-    /// None when a crash took the knowledge.
+    /// None when a crash lost the result.
     pub success: Option<bool>,
     pub output: Json,
     pub error: Option<String>,
     pub failure: Option<FailureKind>,
     pub duration_us: u64,
     pub side_effects: Vec<String>,
-    /// How good what came of it was, −1 to 1, where the tool says so.
+    /// How good the result was, −1 to 1, if the tool says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
 }
 
 impl ToolResult {
-    /// Nobody knows whether it happened, and what it may have changed stays.
+    /// Whether it happened is unknown, and its possible changes have not been undone.
     pub fn is_doubted(&self) -> bool {
         self.failure == Some(FailureKind::Unknown) && self.output[PUT_BACK] != true
     }
 
-    /// What is known of an action of which nobody knows whether it happened.
+    /// What is known of an action for which it is unknown whether it happened.
     pub fn known(&self) -> &str {
         let told = self.error.as_deref().unwrap_or_default();
         told.split_once(NOT_KNOWN).map_or(told, |(known, _)| known)
     }
 }
 
-/// Words for a person, through the channel that they came by.
+/// Words for a person, on the channel that they used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outbound {
     pub turn: MessageId,
     pub channel: String,
     pub recipient: String,
     pub text: String,
-    /// The action that says it; the outbox keeps it under this id.
+    /// The action that sends it; the outbox keeps it under this id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<MessageId>,
     /// The tool of that action.

@@ -1,4 +1,4 @@
-//! What comes in, and what perception makes of it.
+//! Input, and what perception makes of it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,17 +26,18 @@ pub struct Inbound {
     pub channel: String,
     pub sender: String,
     pub body: String,
-    /// The provider's own id; a repeated one is the same message.
+    /// The provider's own id. A repeated id means the same message.
     pub provider_id: Option<String>,
-    /// What the channel knows of the sender: owner's console, allow-listed, or outside.
+    /// The trust that the channel gives the sender: owner's console, allow-listed, or outside.
     pub trust: Trust,
-    /// How sure the recogniser is of words that were spoken; none for what was written.
+    /// The recogniser's confidence for spoken words; none for written ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
-    /// Its provider has signed it with its id, so it may be played again, and must then do nothing.
+    /// The provider signed it with its id, so an attacker may replay it. A replay must do nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_signed: bool,
-    /// A body moved when it came: what is nearly a stop is one then. The door says so, and nobody outside.
+    /// A body was moving when it arrived, so a near match of a stop phrase counts as a stop. Only the door sets this,
+    /// never a sender.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moving: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,11 +45,11 @@ pub struct Inbound {
 }
 
 impl Inbound {
-    /// Whether each field that names something is within its bound. Nothing beyond one becomes a percept; the words are cut to
-    /// `gateway.text_max`.
+    /// Checks that each identifying field is within its bound. A message with a longer field never becomes a percept.
+    /// Its words are cut to `gateway.text_max` instead.
     ///
     /// # Errors
-    /// The first that isn't.
+    /// The first field that is too long.
     pub fn check(&self) -> Result<(), TooMuch> {
         bounds::CHANNEL.take(&self.channel)?;
         bounds::SENDER.take(&self.sender)?;
@@ -56,11 +57,11 @@ impl Inbound {
     }
 }
 
-/// The gateway has it: the channel acknowledges once this is durable.
+/// The gateway has accepted it. The channel acknowledges it once this is durable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InboundAccepted {
     pub inbound: MessageId,
-    /// The percept that it became; the first one's for a repeated provider id.
+    /// The percept made from it; for a repeated provider id, the first one's percept.
     pub percept: MessageId,
     pub channel: String,
     pub repeated: bool,
@@ -69,28 +70,28 @@ pub struct InboundAccepted {
     pub differs: bool,
 }
 
-/// The only override that a message can carry.
+/// The only override that a message can contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HardOverride {
     #[serde(rename = "HARD_STOP")]
     HardStop,
 }
 
-/// Who said it, and where. Informational only.
+/// Who said it, and where. For information only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerceptOrigin {
     pub channel: String,
     pub sender: String,
-    /// The provider's own name of the message, by which an answer finds its thread.
+    /// The provider's own name of the message, which puts an answer into the right thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
 }
 
-/// Senders of channels that whoever is there may use.
+/// Senders of channels that anyone present may use.
 const NAMELESS: [&str; 2] = ["owner", "console"];
 
 impl PerceptOrigin {
-    /// The person by name; nothing where the sender is a place, such as a console or `speech:microphone`.
+    /// The person by name; none when the sender is a place, such as a console or `speech:microphone`.
     pub fn person(&self) -> Option<&str> {
         let name = self.sender.trim();
         let is_place = name.is_empty() || name.contains(':') || NAMELESS.contains(&name);
@@ -98,7 +99,7 @@ impl PerceptOrigin {
     }
 }
 
-/// Something perceived. Made by its constructors alone: no outside field reaches a control field.
+/// Something perceived. Only its constructors make one, so a field from outside never reaches a control field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Percept {
@@ -110,25 +111,25 @@ pub struct Percept {
     pub trust: Trust,
     pub objects: Vec<String>,
     pub people: Vec<String>,
-    /// How sure the recogniser is of it, where it was heard.
+    /// The recogniser's confidence, if it was heard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
 }
 
-/// The source of what a goal says to the agent itself.
+/// The source of a percept that a goal makes for the agent itself.
 const GOAL: &str = "goal";
-/// The source of what the senses notice that can be acted on.
+/// The source of a percept about something nearby that can be acted on.
 const SENSES: &str = "senses";
 /// The source of words that were heard.
 pub const SPEECH: &str = "speech";
 
-/// Whether what has this source was said by somebody, in writing or aloud.
+/// Whether a person said what has this source, in writing or aloud.
 pub fn is_of_a_person(source: &str) -> bool {
     source.starts_with("comms:") || source == SPEECH
 }
 
 impl Percept {
-    /// Text from outside. `stop` is what the whitelist says of the text, nothing else.
+    /// Text from outside. `stop` is set only by matching the text against the list of stop phrases.
     pub fn from_outside(channel: &str, sender: &str, content: String, stop: bool, trust: Trust) -> Self {
         Self {
             source: format!("comms:{channel}"),
@@ -142,18 +143,18 @@ impl Percept {
         }
     }
 
-    /// The same, spoken: `sure` is the recogniser's confidence.
+    /// As spoken words; `sure` is the recogniser's confidence.
     pub fn heard(self, sure: Confidence) -> Self {
         Self { source: SPEECH.into(), heard: Some(sure), ..self }
     }
 
-    /// A goal that is taken up. Its words are those of whoever gave it, who also gets the answer; they stop nothing,
-    /// because nobody says them now.
+    /// A goal whose pursuit begins. Its words are those of the person who gave it, and that person also gets the
+    /// answer. The words can't stop the agent, because nobody says them now.
     pub fn of_goal(channel: &str, sender: &str, title: String, trust: Trust) -> Self {
         Self { source: GOAL.into(), ..Self::from_outside(channel, sender, title, false, trust) }
     }
 
-    /// Things that are around and can be acted on, unasked. What the agent does then is its own doing.
+    /// Things nearby that can be acted on, without a request. What the agent then does is its own doing.
     pub fn of_senses(things: Vec<String>) -> Self {
         let content = format!("I sense {}", things.join(", "));
         let noticed = Self::from_outside("", "", content, false, Trust::Own);
@@ -165,34 +166,34 @@ impl Percept {
         self.source == SENSES
     }
 
-    /// Somebody said it to the agent; else its senses or its goals did.
+    /// A person said it to the agent; otherwise its senses or goals did.
     pub fn is_said(&self) -> bool {
         is_of_a_person(&self.source)
     }
 
-    /// Something is wanted of the agent: somebody said it, or a goal is taken up.
+    /// Something is wanted of the agent: a person said it, or the pursuit of a goal begins.
     pub fn is_request(&self) -> bool {
         self.is_said() || self.source == GOAL
     }
 }
 
-/// What the PreemptionCircuit lets happen with a percept.
+/// What the PreemptionCircuit allows for a percept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Disposition {
     Proceed,
-    /// Recorded and answered "stopped"; not done after the resume either.
+    /// Recorded and answered "stopped". It isn't done after the resume either.
     Stopped {
         reason: String,
         /// Who stopped it.
         #[serde(default)]
         by: String,
     },
-    /// Recorded; the loop cycles but proposes nothing before `until`.
+    /// Recorded. The loop runs on but proposes nothing before `until`.
     Held {
         until: Option<Timestamp>,
     },
-    /// Recorded and shown; whoever wrote it from outside may not command, and nobody answers.
+    /// Recorded and shown. Its sender is outside and may not command, and nobody answers.
     Noted,
 }
 
@@ -203,17 +204,17 @@ pub struct AdmittedPercept {
     pub disposition: Disposition,
 }
 
-/// A percept with what it is worth.
+/// A percept with its salience.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SalientPercept {
     pub percept: Percept,
     pub disposition: Disposition,
-    /// What the brain gives it, from source, novelty and goal.
+    /// The salience that the brain computes from source, novelty and goal.
     pub salience: Salience,
     pub novelty: Novelty,
 }
 
-/// What hurts.
+/// The kind of pain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PainKind {
@@ -221,7 +222,7 @@ pub enum PainKind {
     Timeout,
     MovementError,
     OverSpeed,
-    /// Back and forth without getting anywhere.
+    /// Back and forth without progress.
     Thrashing,
     SustainedStrain,
     ResourceExhaustion,
@@ -234,7 +235,7 @@ pub enum PainKind {
 pub struct PainSignal {
     pub kind: PainKind,
     pub intensity: Intensity,
-    /// The tool or movement that it came of.
+    /// The tool or movement that caused it.
     pub about: String,
     pub reason: String,
     pub action: Option<MessageId>,
@@ -249,8 +250,8 @@ signal! {
     PainSignal: Perception, Lossless;
 }
 
-/// The gateway's record that a message of this provider's id (`channel/id`) has stopped the agent. The door reads it too: a signed
-/// webhook that is replayed must not stop again what a person has reset.
+/// The key of the gateway's record that a message with this provider's id (`channel/id`) has stopped the agent. The
+/// door reads the record too: replaying a signed webhook must not repeat a stop that a person has reset.
 pub fn stopped_key(key: &str) -> Vec<u8> {
     format!("stopped/{}", crate::bounds::digest(key)).into_bytes()
 }

@@ -1,4 +1,4 @@
-//! What the agent may do, and a person's word that gives back what the agent has taken from itself.
+//! What the agent may do, and a person's decision to restore powers that the agent has given up.
 
 use std::collections::BTreeMap;
 
@@ -9,44 +9,45 @@ use crate::signal;
 use crate::signal::{Addressed, Query};
 use crate::{RegionName, rooms};
 
-/// Asks the gate what the agent may at present.
+/// Asks the gate what the agent may do now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportPowers {}
 
-/// A person gives back what the configuration allows. The agent itself can't say this.
+/// A person restores the configured powers. The agent itself can't send this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RestorePowers {
     pub by: String,
 }
 
-/// By which names tools were asked for.
+/// Counts of the names in tool calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NameCounts {
-    /// Calls of a model, and all by a wrong name.
+    /// Calls by a model, and every call by a wrong name.
     pub attempts: u64,
-    /// By a known wrong name, which led to its tool.
+    /// Calls by a known wrong name, which were redirected to the right tool.
     pub redirected: u64,
-    /// By a name that is no tool's.
+    /// Calls by a name that belongs to no tool.
     pub unknown: u64,
 }
 
-/// What the agent may from now on.
+/// What the agent may do from now on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PowersReported {
     pub powers: Powers,
-    /// What is otherwise than configured, in words; after a person gave it back, what had been.
+    /// The differences from the configuration, in words. After a person restored the powers: the differences before
+    /// that.
     pub lowered: Vec<String>,
     pub names: NameCounts,
-    /// Tools that can't be called at present, and why. They stay registered.
+    /// Tools that can't be called now, and why. They stay registered.
     #[serde(default)]
     pub off: BTreeMap<String, String>,
 }
 
-/// The agent has lowered its mode, or a person has given it back. For whoever notes in which mode something happened.
+/// The agent has lowered its mode, or a person has restored it. For rooms that record the mode of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModeLowered {
-    /// Nothing: what is configured is in force again.
+    /// None: the configured mode is in force again.
     pub to: Option<Mode>,
 }
 

@@ -1,6 +1,6 @@
-//! Files that a call would run as programs: what the gate asks about them, and what the reader found.
+//! Files that a call would run as programs: the gate's request to read them, and what the reader found.
 //!
-//! The gate touches no disk. What was read comes as a signal, so a replay judges what was read then.
+//! The gate never reads the disk. File contents reach it as a signal, so a replay judges the same contents.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 use crate::ids::MessageId;
 use crate::signal;
 
-/// One thing that is to be read. Paths are absolute.
+/// One read request. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Wanted {
     /// The text of a file.
     Text { path: String },
-    /// Files of `folder` that have one of these names; where `upwards`, of each folder above it too. A name may begin with
-    /// `*` (any beginning) or `*/` (any folder); of those only the names are told.
+    /// Files of `folder` with one of these names; with `upwards`, also those of each folder above it. A name may
+    /// begin with `*` (any beginning) or `*/` (any folder); for such names only the names found are reported.
     Beside { folder: String, names: Vec<String>, upwards: bool },
 }
 
-/// A file as it was when it was read.
+/// A file at the time it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramFile {
     pub path: String,
-    /// SHA-256 of its bytes in hexadecimal digits; empty where it was not read.
+    /// SHA-256 of its bytes in hexadecimal digits; empty if it was not read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Why there is no text, where one was wanted.
+    /// Why there is no text, if text was wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
@@ -37,69 +37,69 @@ pub struct ProgramFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     pub wanted: Wanted,
-    /// A file that isn't there is left out.
+    /// Files that don't exist are left out.
     pub files: Vec<ProgramFile>,
-    /// Why the answer isn't whole.
+    /// Why the answer is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
-/// The gate asks what these files say.
+/// The gate asks for the contents of these files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReadPrograms {
     pub intent: MessageId,
     pub wanted: Vec<Wanted>,
 }
 
-/// What the reader found.
+/// The reader's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramsRead {
     pub intent: MessageId,
     pub found: Vec<Found>,
 }
 
-/// What a fingerprint is taken of.
+/// The input of a fingerprint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
-    /// All program and build files of this folder. Absolute.
+    /// All program and build files of this folder. An absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// And what the call names beside them.
+    /// Other files that the call names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wanted: Vec<Wanted>,
 }
 
-/// What would run, fixed by digest. What was allowed runs only while this is the same.
+/// A digest of everything that would run. An allowed call runs only while this digest is unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fixed {
     pub scope: Scope,
-    /// SHA-256 over the sorted list of names and digests. Only this decides.
+    /// SHA-256 over the sorted list of names and digests. Only this is compared.
     pub digest: String,
-    /// The beginning of each file's digest by its path, to name what changed. Empty in a sealed one.
+    /// The beginning of each file's digest by its path, to name what changed. Empty in a sealed fingerprint.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// Why not all files are in it: then nothing is allowed for good.
+    /// Why some files are missing from it. If set, nothing is allowed for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<String>,
 }
 
-/// Before the path of a file of which only the name counts.
+/// Prefix of a path when only the file's name counts.
 pub const BESIDE: &str = "beside ";
-/// Names of changed files that are told, at most.
+/// Names of changed files in a message, at most.
 const NAMED: usize = 4;
 
 impl Fixed {
-    /// Whether it may stand for later calls.
+    /// Whether it may also cover later calls.
     pub fn is_whole(&self) -> bool {
         self.beyond.is_none()
     }
 
-    /// The same without the names: what the executor compares.
+    /// A copy without the names: what the executor compares.
     pub fn sealed(&self) -> Self {
         Self { files: BTreeMap::new(), ..self.clone() }
     }
 
-    /// What differs from `now`, in words; nothing where nothing does.
+    /// What differs from `now`, in words; none when nothing differs.
     pub fn changes(&self, now: &Self) -> Option<String> {
         if self.digest == now.digest && self.scope == now.scope {
             return None;
@@ -132,18 +132,18 @@ impl Fixed {
     }
 }
 
-/// The gate wants a fingerprint.
+/// The gate asks for a fingerprint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FixPrograms {
     pub intent: MessageId,
     pub scope: Scope,
 }
 
-/// The fingerprint of now.
+/// The current fingerprint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramsFixed {
     pub intent: MessageId,
-    /// Nothing where it could not be taken.
+    /// None when it could not be taken.
     pub fixed: Option<Fixed>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,

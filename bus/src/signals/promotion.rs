@@ -1,4 +1,4 @@
-//! From experience to general knowledge: what is offered to become a concept, and what became of it.
+//! From experience to general knowledge: candidates for concepts, and the decisions on them.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct OfferCandidates {
     pub min_observations: u64,
 }
 
-/// Something that repeats and may become a concept.
+/// A pattern that repeats and may become a concept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromotionCandidate {
     pub name: String,
@@ -31,20 +31,20 @@ pub struct PromotionCandidate {
     pub episodes: Vec<String>,
     pub properties: BTreeMap<String, String>,
     pub relations: Vec<RelationLesson>,
-    /// Records other than episodes that it rests on.
+    /// Evidence other than episodes.
     pub sources: Vec<MemoryRef>,
-    /// Outcomes in order of time, 1 for the claimed one and 0 for another, the newest last; empty where the claim isn't
-    /// about a series.
+    /// Outcomes in order of time, the newest last: 1 for the claimed outcome, 0 for another. Empty when the claim
+    /// isn't about a series.
     pub series: Vec<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CandidatesOffered {
-    /// The room that offers.
+    /// The room that offers it.
     pub source: String,
     pub candidates: Vec<PromotionCandidate>,
-    /// What is told anew where it was promoted before, since what is predicted now says the opposite; of no use where it
-    /// wasn't.
+    /// Restatements of candidates promoted earlier, because the prediction is now the opposite. Ignored if they
+    /// weren't promoted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradicted: Vec<PromotionCandidate>,
 }
@@ -60,34 +60,34 @@ pub struct Promote {
 #[serde(rename_all = "snake_case")]
 pub enum PromotionVerdict {
     Promoted,
-    /// Its outcomes are those of a coin.
+    /// Its outcomes look like coin tosses.
     Noise,
-    /// Too few trusted episodes stand behind it.
+    /// Too few trusted episodes support it.
     Uncorroborated,
-    /// Nothing was observed since it was promoted last.
+    /// No new observations since its last promotion.
     NothingNew,
-    /// Below the least confidence or number of observations.
+    /// Below the minimum confidence or number of observations.
     TooWeak,
-    /// Who had to be asked about it did not answer; it stays a candidate.
+    /// A room that had to be asked did not answer; it stays a candidate.
     Unjudged,
-    /// A person had it forgotten; it isn't learned again by itself.
+    /// A person had it forgotten; the brain doesn't learn it again by itself.
     Forgotten,
 }
 
-/// What became of a promotion.
+/// The result of a promotion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PromotionEnded {
     pub offered: u64,
     pub verdicts: Vec<(String, PromotionVerdict)>,
-    /// Rooms that offered.
+    /// Rooms that offered candidates.
     pub sources: Vec<String>,
     /// Concepts made and reinforced.
     pub created: u64,
     pub reinforced: u64,
-    /// Rooms that did not answer in time: what they would have said is missing, and the next promotion makes up for it.
+    /// Rooms that did not answer in time. Their candidates are missing; the next promotion makes up for it.
     #[serde(default)]
     pub unheard: Vec<String>,
-    /// Set when another one was under way, nobody could be asked or somebody did not answer.
+    /// Set when another promotion was under way, no room could be asked, or a room did not answer.
     pub reason: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a model is shown: which tools fit, and what of the prompt found room.
+//! What a model is shown: the tools that fit, and the sections of the prompt that had room.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,18 +14,18 @@ pub struct RankTools {
     pub goal: String,
 }
 
-/// All tools for the goal, best first, and how many of them are worth their whole schemas.
+/// All tools for the goal, best first, and how many of them deserve their full schemas.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolsRanked {
     pub turn: MessageId,
-    /// Name and score; scores compare within one ranking alone.
+    /// Name and score; scores are comparable only within one ranking.
     pub tools: Vec<(String, f64)>,
     pub shown: u32,
-    /// Successes that the ranking rests on.
+    /// Successes that the ranking is based on.
     pub successes: u64,
 }
 
-/// How a section of a prompt is treated when room is scarce.
+/// The priority of a prompt's section when room is scarce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Tier {
@@ -33,13 +33,13 @@ pub enum Tier {
     Mandatory,
     /// Never left out either.
     Critical,
-    /// Left out when there is no room, the last of them first.
+    /// Left out when there is no room, starting with the last.
     Important,
-    /// Left out before those.
+    /// Left out before the important sections.
     NiceToHave,
 }
 
-/// What became of a section.
+/// What happened to a section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SectionFate {
     pub name: String,
@@ -48,20 +48,20 @@ pub struct SectionFate {
     pub kept: bool,
 }
 
-/// A prompt was built, and a model is asked with it.
+/// A prompt was built and sent to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptBuilt {
     pub turn: MessageId,
     pub call: MessageId,
-    /// 1 for the first; 2 when the reply to the first could not be read.
+    /// 1 for the first; 2 when the first reply could not be parsed.
     pub attempt: u32,
-    /// Tokens of what is in it.
+    /// Tokens in the prompt.
     pub tokens: u32,
-    /// Tokens that it may have.
+    /// The maximum number of tokens.
     pub budget: u32,
-    /// In the order of the prompt, left out ones included.
+    /// In the order of the prompt, including those left out.
     pub sections: Vec<SectionFate>,
-    /// Tools shown with their whole schemas, best first.
+    /// Tools shown with their full schemas, best first.
     pub tools: Vec<String>,
 }
 

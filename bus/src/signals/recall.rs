@@ -14,7 +14,7 @@ use crate::signal::{Addressed, Query, Trust};
 use crate::units::{Confidence, Rpe, Salience, Valence, Value};
 use crate::{RegionName, rooms};
 
-/// Which episodes. Empty fields don't filter; `query` ranks.
+/// Selects episodes. Empty fields don't filter; `query` ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EpisodeFilter {
@@ -31,12 +31,12 @@ pub struct EpisodeFilter {
     pub time_after: Option<Timestamp>,
     /// Latest time, included.
     pub time_before: Option<Timestamp>,
-    /// Follow associations from what was found.
+    /// Follow associations from the episodes found.
     pub expand: bool,
     /// Without a query: the oldest first instead of the newest.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub oldest: bool,
-    /// Without a query: all that pass are counted too.
+    /// Without a query: also count all matching episodes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub count: bool,
     /// Only episodes with these ids.
@@ -81,17 +81,17 @@ impl EpisodeFilter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
-    /// The filters alone.
+    /// By the filters alone.
     Index,
-    /// Words of the question, or their like.
+    /// By words of the question or similar words.
     Text,
-    /// Only what stands beside it, or is linked to it, has words of the question.
+    /// Only its neighbours or linked episodes contain words of the question.
     Association,
-    /// Only its meaning.
+    /// Only by its meaning.
     Similarity,
 }
 
-/// An episode as an answer: the line of `maxim memory recall`.
+/// An episode in an answer: the line of `maxim memory recall`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecalledEpisode {
     pub id: String,
@@ -105,21 +105,21 @@ pub struct RecalledEpisode {
     pub people: Vec<String>,
     pub result: Option<String>,
     pub trust: Trust,
-    /// Whether the text is somebody's words, rather than what the agent perceived.
+    /// Whether the text is a person's words, not what the agent perceived.
     #[serde(default)]
     pub said: bool,
-    /// Who said it, where that is known and can be believed.
+    /// The speaker, if known and credible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
 }
 
 impl RecalledEpisode {
-    /// A sense heard it, and nobody knows whose words they are.
+    /// A sense heard it, and the speaker is unknown.
     pub fn is_heard(&self) -> bool {
         self.said && self.trust == Trust::Sensor
     }
 
-    /// Who said it, else who was there; none where nobody is known.
+    /// The speaker, else the people present; none when nobody is known.
     pub fn who(&self) -> Option<String> {
         if self.is_heard() {
             return Some("heard, and nobody knows from whom".into());
@@ -133,15 +133,15 @@ impl RecalledEpisode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecallEpisodes {
     pub filter: EpisodeFilter,
-    /// The turn that asks: its own open episode is no memory of anything.
+    /// The turn that asks. Its own open episode is excluded.
     pub except: Option<MessageId>,
-    /// The agent itself thinks this in that turn: "I" isn't whoever spoke.
+    /// The agent itself asks this in that turn, so "I" doesn't mean the speaker.
     #[serde(default)]
     pub thought: bool,
-    /// The asker has time until an encoder outside of the program has read the question.
+    /// The asker has enough time to wait for an external encoder.
     #[serde(default)]
     pub waits: bool,
-    /// The asker goes on without an answer then: a later one would be for nobody, and only make the next ones late.
+    /// The asker's deadline. A later answer would be useless and would only delay the next ones.
     #[serde(default)]
     pub until: Option<Timestamp>,
 }
@@ -162,7 +162,7 @@ pub struct EpisodesRecalled {
     pub read: Option<usize>,
 }
 
-/// How many episodes pass a filter; of all others than those that went well or failed nobody knows how they ended.
+/// How many episodes match a filter. Those counted neither as successes nor as failures have an unknown outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodesCounted {
     pub total: u64,
@@ -171,7 +171,7 @@ pub struct EpisodesCounted {
 }
 
 impl EpisodesRecalled {
-    /// The first `most` that fit by themselves, and behind them what is associated with these, which takes no place.
+    /// The first `most` direct matches, followed by their associated episodes, which don't count towards `most`.
     pub fn with_associations(&self, most: usize) -> Vec<RecalledEpisode> {
         let is_association = |episode: &RecalledEpisode| episode.via == Via::Association;
         let (associated, found): (Vec<_>, Vec<_>) = self.episodes.iter().cloned().partition(is_association);
@@ -179,7 +179,7 @@ impl EpisodesRecalled {
     }
 }
 
-/// Asks the nucleus accumbens what an action would lead to.
+/// Asks the nucleus accumbens for the expected result of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictOutcomes {
     pub tool_name: String,
@@ -188,7 +188,7 @@ pub struct PredictOutcomes {
     pub include_all_outcomes: bool,
 }
 
-/// What is expected of an action. `known` is false when nothing like it was ever experienced.
+/// The expected result of an action. `known` is false when nothing like it was ever experienced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutcomesPredicted {
     pub tool_name: String,
@@ -197,7 +197,7 @@ pub struct OutcomesPredicted {
     pub valence: Valence,
     pub confidence: Confidence,
     pub observations: u64,
-    /// Expected delay in seconds: median and the interval that holds 80 % of the past ones.
+    /// Expected delay in seconds: the median, and the interval that contains 80 % of past delays.
     pub delay_s: Option<[f64; 3]>,
     /// (outcome, probability), most probable first.
     pub outcomes: Vec<(String, f64)>,
@@ -205,7 +205,7 @@ pub struct OutcomesPredicted {
     pub episodes: Vec<String>,
 }
 
-/// Bins of time. In one scale any of them, over the scales all; an empty scale wants nothing.
+/// Bins of time. Within one scale any bin matches; all scales must match; an empty scale doesn't filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimeBins {
@@ -225,26 +225,26 @@ impl TimeBins {
     }
 }
 
-/// Asks the suprachiasmatic nucleus what time it is like, or for what happened at such times.
+/// Asks the suprachiasmatic nucleus about the present time, or about events at such times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DescribeTime {
-    /// Without any, all where a time is given, and else this hour of the day on this day of the week.
+    /// When empty: all bins if a time is given, else this hour on this day of the week.
     pub bins: TimeBins,
-    /// The episodes at the times most like now instead of those in the bins.
+    /// Return the episodes at the times most similar to now, instead of those in the bins.
     pub like_now: bool,
-    /// Of the episodes in the bins, those that alone stand for one of their bins.
+    /// Of the episodes in the bins, only those that are the only one in one of their bins.
     pub sole: bool,
-    /// Only what was at this time or later, of what is counted and named.
+    /// Count and name only events at this time or later.
     #[serde(default)]
     pub time_after: Option<Timestamp>,
-    /// Only what was at this time or earlier.
+    /// Count and name only events at this time or earlier.
     #[serde(default)]
     pub time_before: Option<Timestamp>,
-    /// Episodes that are named; with 0, what is typical isn't told either.
+    /// Number of episodes to name; with 0, the typical events aren't returned either.
     pub limit: usize,
 }
 
-/// Where a moment stands on the calendar.
+/// The position of a moment on the calendar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CalendarBins {
     pub hour: u8,
@@ -255,28 +255,28 @@ pub struct CalendarBins {
     pub month: u8,
 }
 
-/// Bins of time and how much happened in them before.
+/// Bins of time, and how much happened in them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimeDescribed {
     pub now: CalendarBins,
-    /// Those that were asked for.
+    /// The requested bins.
     pub bins: TimeBins,
     /// Episodes in these bins.
     #[serde(alias = "like_now")]
     pub matching: u64,
-    /// Older ones that weren't looked at for lack of time, where a stretch of time was asked for.
+    /// Older episodes that were not examined for lack of time, when a range of time was given.
     pub unseen: u64,
     pub total: u64,
     pub episodes: Vec<String>,
-    /// What was done in these bins and how often, the most frequent first.
+    /// Activities in these bins with their counts, the most frequent first.
     pub typical: Vec<(String, u64)>,
-    /// Nothing where the oscillators are switched off.
+    /// None when the oscillators are switched off.
     pub clocks: Option<ClocksDescribed>,
 }
 
 impl TimeDescribed {
-    /// What such times brought, as it is told to who thinks; nothing where they brought nothing.
+    /// What such times brought, in words for the prompt; none when they brought nothing.
     pub fn usual(&self) -> Option<String> {
         let kinds: Vec<String> = self.typical.iter().map(|(kind, times)| format!("{kind} ({times})")).collect();
         let mostly = if kinds.is_empty() { String::new() } else { format!(", mostly {}", kinds.join(", ")) };
@@ -286,35 +286,35 @@ impl TimeDescribed {
     }
 }
 
-/// How the oscillators of day, week, month and year stand.
+/// The state of the oscillators of day, week, month and year.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClocksDescribed {
-    /// r, 0 (spread out) to 1 (in step).
+    /// r, 0 (spread out) to 1 (in phase).
     pub coherence: f64,
-    /// Mean circular distance of the predicted phases and the real ones, 0 to 1 (opposite).
+    /// Mean circular distance between predicted and real phases, 0 to 1 (opposite).
     pub anomaly: f64,
     /// Predicted phases, radians.
     pub predicted: Vec<f64>,
-    /// Of the learned couplings, the largest first.
+    /// Eigenvalues of the learned couplings, the largest first.
     pub eigenvalues: Vec<f64>,
     /// Events that have a rhythm, the next first.
     pub expected: Vec<ExpectedEvent>,
 }
 
-/// When a kind of event comes next.
+/// When a kind of event is next expected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedEvent {
     pub kind: String,
     pub at: Timestamp,
-    /// Period of the clock that it goes by.
+    /// Period of the clock that it follows.
     pub period_hours: f64,
-    /// How closely it keeps its time, 0 to 1.
+    /// How regularly it follows the clock, 0 to 1.
     pub strength: f64,
     /// How unusual it would be now: 0 at its time, 1 at the opposite phase.
     pub anomaly: f64,
 }
 
-/// Asks a room how much it holds, or a thin room whether it can help.
+/// Asks a room how much it holds, or asks an optional room whether it can help.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportStats {}
 
@@ -332,19 +332,19 @@ pub struct MissingSection {
     pub reason: String,
 }
 
-/// The percept with all that memory had to say before the deadline.
+/// The percept with everything that memory answered before the deadline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnrichedPercept {
     pub salient: SalientPercept,
     pub recalled: Vec<RecalledEpisode>,
     pub time: Option<TimeDescribed>,
-    /// What is generally known that bears on it, the best first.
+    /// Relevant general knowledge, the best first.
     #[serde(default)]
     pub knowledge: Vec<KnowledgeEntry>,
-    /// What is practised, the best fitting first.
+    /// Practised programs, the best fitting first.
     #[serde(default)]
     pub programs: Vec<ProgramRecalled>,
-    /// What hurt and what was refused.
+    /// What hurt, and what was refused.
     #[serde(default)]
     pub fears: FearsRecalled,
     pub missing: Vec<MissingSection>,
@@ -373,12 +373,12 @@ pub struct EpisodeStored {
     pub complete: bool,
     pub reasons: Vec<String>,
     pub salience: Salience,
-    /// The episode that it repeats: nothing new is remembered.
+    /// The earlier episode with the same observation: no new episode is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
 }
 
-/// A result went otherwise than expected.
+/// A result differed from what was expected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictionErrorSensed {
     pub action: MessageId,
@@ -391,7 +391,7 @@ pub struct PredictionErrorSensed {
     pub valence: Valence,
 }
 
-/// What an outcome was worth.
+/// The value of an outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reward {
     pub action: MessageId,
@@ -400,15 +400,16 @@ pub struct Reward {
     pub lambda: Value,
 }
 
-/// A read-only question about the brain itself. It has a door of its own: who answers it holds no permit for any effect.
+/// A read-only question about the brain itself. It has its own door, because those who answer it hold no permit for
+/// any effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inquiry {
     /// One of the introspection tools.
     pub tool: String,
     pub params: Json,
-    /// The turn that asks; none for the outside.
+    /// The turn that asks; none for a question from outside.
     pub turn: Option<MessageId>,
-    /// A model wrote the parameters: they are checked against the tool's schema.
+    /// A model wrote the parameters, so they are checked against the tool's schema.
     #[serde(default)]
     pub by_model: bool,
 }
@@ -427,64 +428,66 @@ pub struct InquiryAnswered {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportEpisodes {
     pub lines: Vec<(u64, String)>,
-    /// Keep all: neither selective capture nor the 30-second merge.
+    /// Keep all: skip selective capture and the 30-second merge.
     pub all: bool,
-    /// Episodes of the file that were refused before: what names them means others than those that have their ids here.
+    /// Episodes of the file that were refused before. Their ids belong to other episodes here, so references to them
+    /// mean nothing here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
-    /// More lines may come: those of an export that are joined with what isn't here yet are given back
-    /// ([`EpisodesImported::wanting`]) instead of being taken without these edges.
+    /// More lines may follow. Lines that refer to episodes not here yet are returned ([`EpisodesImported::wanting`]),
+    /// instead of being imported without those edges.
     #[serde(default)]
     pub waits: bool,
 }
 
-/// A line of an export whose episode is joined with some that aren't here.
+/// A line of an export whose episode has edges to episodes that aren't here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnjoinedLine {
     pub line: u64,
     pub episode: String,
-    /// The other ends of its edges that aren't here.
+    /// The other ends of these edges.
     pub to: Vec<String>,
 }
 
-/// What became of the lines; those that are bad with the reason.
+/// The result for the lines; refused ones with the reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesImported {
     pub kept: u64,
-    /// The same observation again, shortly after: the earlier episode counts it.
+    /// A repeated observation shortly after an earlier one: the earlier episode counts it.
     pub merged: u64,
-    /// Kept already, under the same id.
+    /// Stored already, under the same id.
     pub known: u64,
-    /// Let pass by selective capture: nothing about them was worth keeping.
+    /// Skipped by selective capture, because nothing in them was worth keeping.
     pub unremarkable: u64,
     pub bad: Vec<(u64, String)>,
-    /// Whole episodes whose ids are other episodes' here.
+    /// Valid episodes whose ids belong to other episodes here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
-    /// Lines that weren't taken, and are to come again when what they are joined with is here, or nothing comes any more.
+    /// Lines not imported yet. Send them again when the episodes they refer to are here, or when no more lines
+    /// follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wanting: Vec<UnjoinedLine>,
-    /// Whole episodes that aren't waited for any more: taken, known or refused.
+    /// Valid episodes that are settled: imported, known or refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub came: Vec<String>,
-    /// Edges of taken episodes that were left out, as their other end isn't here.
+    /// Edges of imported episodes that were left out, because their other end isn't here.
     #[serde(default)]
     pub edges_left_out: u64,
 }
 
-/// Episodes that came by import, with their times.
+/// Imported episodes, with their times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpisodesCaptured {
     pub episodes: Vec<(String, Timestamp)>,
-    /// What was done in them, or by what they were perceived where nothing was, and when.
+    /// Actions in them and when; for an episode without actions, the sense that perceived it.
     #[serde(default)]
     pub done: Vec<(String, Timestamp)>,
-    /// What was done in them where it is known how it ended.
+    /// Actions in them with a known result.
     #[serde(default)]
     pub ended: Vec<EndedAct>,
 }
 
-/// What was done in an episode that came from elsewhere, and how it ended.
+/// An action in an imported episode, with its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndedAct {
     pub episode: String,
@@ -496,18 +499,18 @@ pub struct EndedAct {
     pub success: bool,
 }
 
-/// A kind of event keeps to a clock, or doesn't any more.
+/// A kind of event follows a clock, or no longer does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseLocked {
-    /// The tool that was used, or by what it was perceived.
+    /// The tool that was used, or the sense that perceived it.
     pub kind: String,
     /// `day`, `week`, `month` or `year`.
     pub clock: String,
-    /// By how much the event comes after the turn of the clock, radians in [0, 2π).
+    /// How long after the clock's turn the event comes, radians in [0, 2π).
     pub phase: f64,
-    /// Resultant of its phases, 0 (any time) to 1 (always the same).
+    /// Resultant length of its phases, 0 (any time) to 1 (always the same).
     pub coupling: f64,
-    /// False when an earlier rhythm is gone.
+    /// False when an earlier rhythm no longer holds.
     pub holds: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the senses report, and what of it is still around.
+//! What the senses report, and which of it is still present.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +10,36 @@ use crate::signal::{Addressed, Lane, NotRead, Policy, Query, Signal, Stage, deco
 use crate::units::{Confidence, Novelty, Salience};
 use crate::{RegionName, rooms};
 
-/// Something that a detector saw. Labels are often wrong; the confidence is the detector's.
+/// A detected object. Labels are often wrong; the confidence is the detector's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Detection {
     pub name: String,
     pub confidence: Confidence,
-    /// Left, top, right and bottom, as shares of the picture, 0 to 1.
+    /// Left, top, right and bottom, as fractions of the picture, 0 to 1.
     #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
     pub frame: Option<[f64; 4]>,
 }
 
-/// What one source sees now. A newer one of the same source replaces one that was not looked at yet.
+/// What one source sees now. A newer observation replaces an unread one of the same source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     /// E.g. `camera`.
     pub source: String,
     pub objects: Vec<Detection>,
     pub people: Vec<Detection>,
-    /// A sound that was recognised, e.g. `doorbell`.
+    /// A recognised sound, e.g. `doorbell`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sound: Option<Detection>,
-    /// How the body stands, as this sense tells it.
+    /// The body's pose, as this sense reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
 }
 
-/// Joints or axes by name, each with its reading; degrees and millimetres where the sense doesn't say otherwise.
+/// Joints or axes by name, each with its reading; degrees or millimetres, unless the sense uses another unit.
 pub type Pose = BTreeMap<String, f64>;
 
-/// Readings in one pose, at most.
+/// Maximum number of readings in one pose.
 pub const READINGS: usize = 32;
 
 impl Signal for Observed {
@@ -60,54 +60,54 @@ impl Signal for Observed {
 /// Longest name of a thing, in characters.
 pub const NAME: usize = 80;
 
-/// A thing's name as it is kept and compared: one line, lower case, at most [`NAME`] characters.
+/// A thing's name, normalized for storage and comparison: one line, lower case, at most [`NAME`] characters.
 pub fn plain_name(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     words.join(" ").to_lowercase().chars().filter(|c| !c.is_control()).take(NAME).collect()
 }
 
-/// What there is around now, the most salient first. A newer one replaces one that was not looked at yet.
+/// What is present now, the most salient first. A newer scene replaces an unread one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SceneNoticed {
     pub things: Vec<SceneThing>,
-    /// What is in the middle of the picture.
+    /// The thing in the middle of the picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
-    /// How the body stands, by what a sense told last.
+    /// The body's pose, from the latest report of a sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
 }
 
-/// What was seen within this is here.
+/// A thing seen within this time counts as present.
 pub const PRESENT: SignedDuration = SignedDuration::from_secs(60);
-/// Labels are often wrong: what is less sure than this isn't reckoned with, 0 to 1.
+/// Detections with a lower confidence are ignored, because labels are often wrong, 0 to 1.
 pub const SURE: f64 = 0.5;
 
 impl SceneNoticed {
-    /// What is here at this time and surer than not, the most salient first.
+    /// What is present at this time with enough confidence, the most salient first.
     pub fn here(&self, now: Timestamp) -> impl Iterator<Item = &SceneThing> {
         let is_here = move |thing: &&SceneThing| now.duration_since(thing.last_seen) <= PRESENT;
         self.things.iter().filter(is_here).filter(|thing| thing.confidence.get() >= SURE)
     }
 }
 
-/// The agent, or who talks with it, says in which scene it is.
+/// The agent, or a person in a conversation with it, names the present scene.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SceneNamed {
     pub title: String,
     pub description: String,
 }
 
-/// What is around, the most salient first?
+/// Asks what is present, the most salient first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SurveyScene {
-    /// Things and people at most.
+    /// Maximum number of things and people.
     pub top_n: usize,
-    /// Also what is gazed at, and for how long.
+    /// Include what the gaze rests on, and for how long.
     pub include_attention: bool,
 }
 
-/// A thing, person or sound that is around.
+/// A thing, person or sound that is present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SceneThing {
     pub name: String,
@@ -117,7 +117,7 @@ pub struct SceneThing {
     pub salience: Salience,
     pub last_seen: Timestamp,
     pub sightings: u64,
-    /// How long it was in the middle of the picture, in seconds; told with attention alone.
+    /// How long it was in the middle of the picture, in seconds; only with `include_attention`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dwell_s: Option<f64>,
 }
@@ -133,23 +133,23 @@ pub enum ThingKind {
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SceneSurveyed {
-    /// False while no sense has reported anything.
+    /// False until a sense has reported something.
     pub available: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the scene was named last.
+    /// The latest name given to the scene.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<SceneNamed>,
     pub objects: Vec<SceneThing>,
-    /// How many there are in all.
+    /// The total number present.
     pub around: usize,
-    /// What is in the middle of the picture now.
+    /// The thing in the middle of the picture now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
-    /// How the body stands, by what a sense told last.
+    /// The body's pose, from the latest report of a sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
-    /// What deserves the next look: the most salient that isn't gazed at.
+    /// What to look at next: the most salient thing that isn't in the middle of the picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_target: Option<String>,
 }

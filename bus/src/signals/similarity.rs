@@ -1,4 +1,4 @@
-//! What situations are like: what is to be compared, and questions for the most alike.
+//! Similarity of situations: the records to compare, and queries for the most similar ones.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::{RegionName, rooms};
 /// The layer of memory whose records are episodes.
 pub const EPISODES: &str = "hippocampus";
 
-/// A record of a layer of memory, by what it can be compared with others. Empty fields aren't compared.
+/// A record of a layer of memory, with the fields that are compared. Empty fields aren't compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Situation {
@@ -19,7 +19,7 @@ pub struct Situation {
     pub layer: String,
     pub id: String,
     pub at: Timestamp,
-    /// The words whose meaning is compared.
+    /// The text whose meaning is compared.
     pub text: String,
     pub goal: Option<String>,
     pub mode: Option<String>,
@@ -29,7 +29,7 @@ pub struct Situation {
     pub people: Vec<String>,
 }
 
-/// Records came, changed (the same layer and id again), or went.
+/// Records were added, changed (same layer and id) or removed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SituationsStored {
     pub stored: Vec<Situation>,
@@ -38,11 +38,12 @@ pub struct SituationsStored {
     pub forgotten: Vec<(String, String)>,
 }
 
-/// Asks the entorhinal cortex what is most like a cue. A partial cue is completed: what it doesn't say isn't compared.
+/// Asks the entorhinal cortex which records are most similar to a cue. A cue may be partial: its empty fields aren't
+/// compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FindSimilar {
-    /// Like this record; it isn't among the answers.
+    /// Find records similar to this one, which isn't among the answers.
     pub memory_id: Option<String>,
     /// The circumstances, in words.
     pub context: Option<String>,
@@ -51,21 +52,21 @@ pub struct FindSimilar {
     pub goal: Option<String>,
     pub object: Option<String>,
     pub person: Option<String>,
-    /// Only what was in this mode.
+    /// Only records made in this mode.
     pub mode: Option<String>,
-    /// Only what succeeded, or failed.
+    /// Only successes, or only failures.
     pub success: Option<bool>,
     /// Only records of this layer of memory.
     pub layer: Option<String>,
-    /// Only what is of this time or later.
+    /// Only records of this time or later.
     pub time_after: Option<Timestamp>,
-    /// Only what is of this time or earlier.
+    /// Only records of this time or earlier.
     pub time_before: Option<Timestamp>,
     /// 0 means the default of 5.
     pub limit: usize,
 }
 
-/// How alike two situations are part by part, each in [0, 1]; nothing where the cue says nothing.
+/// The similarity of two situations by part, each in [0, 1]; none where the cue is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LikenessParts {
     /// What was said or perceived.
@@ -81,15 +82,15 @@ fn by_likeness() -> Via {
     Via::Similarity
 }
 
-/// A record that is like the cue.
+/// A record that is similar to the cue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Similar {
     pub id: String,
     pub layer: String,
-    /// As in lines of a recall.
+    /// As in the lines of a recall.
     #[serde(default = "by_likeness")]
     pub via: Via,
-    /// Below 0.1 for what is unrelated, 1 for a duplicate.
+    /// Below 0.1 for unrelated records, 1 for a duplicate.
     pub score: f64,
     pub parts: LikenessParts,
     pub timestamp: Timestamp,
@@ -99,7 +100,7 @@ pub struct Similar {
     pub text: String,
 }
 
-/// The most alike first.
+/// The most similar first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SimilarFound {
     pub results: Vec<Similar>,

@@ -1,4 +1,4 @@
-//! Skills: sequences of actions that became one step, and what a tool works with.
+//! Skills: action sequences that became one step, and which objects a tool works with.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use crate::signal::{Addressed, Query};
 use crate::units::Confidence;
 use crate::{RegionName, rooms};
 
-/// The name by which a model asks for a program, as if it were a tool.
+/// The name that a model uses to call a program like a tool.
 pub const RUN_PROGRAM: &str = "run_program";
-/// Words of a goal that are looked at; a longer one has no program.
+/// Maximum number of words of a goal that are matched; a longer goal matches no program.
 pub const MOST_WORDS: usize = 64;
-/// Ways of laying a program's words over a text that are tried.
+/// Maximum number of attempts to align a program's words with a text.
 const MOST_TRIES: usize = 20_000;
 
-/// A place in the wording of the goals that a program serves.
+/// A position in the wording of the goals that a program serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalWord {
     /// Always this word, in lower case.
     Same(String),
-    /// One or more words that are value number so and so. Two places of one number say the same.
+    /// One or more words, which are the value of this index. Two positions with one index must have the same words.
     Open(usize),
 }
 
@@ -35,21 +35,21 @@ pub enum TextPiece {
     Value(usize),
 }
 
-/// How a parameter comes out of the goal's values.
+/// How a parameter is made from the goal's values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParamForm {
     /// The same each time.
     Fixed(Json),
     Text(Vec<TextPiece>),
-    /// The number that a value spells.
+    /// The number that this value contains.
     Number(usize),
     List(Vec<ParamForm>),
     Fields(BTreeMap<String, ParamForm>),
 }
 
 impl ParamForm {
-    /// The parameter for these values; none where a value is missing or is no number.
+    /// The parameter for these values; none if a value is missing or isn't a number.
     pub fn fill(&self, values: &[String]) -> Option<Json> {
         Some(match self {
             Self::Fixed(json) => json.clone(),
@@ -77,26 +77,26 @@ pub struct ProgramStep {
     pub params: ParamForm,
 }
 
-/// A sequence of actions that is done as one.
+/// A sequence of actions performed as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MotorProgram {
-    /// What a person calls it by.
+    /// The name that a person uses for it.
     pub name: String,
     /// The goals that it serves.
     pub goal: Vec<GoalWord>,
-    /// How many values it takes out of the goal's words.
+    /// How many values it takes from the goal's words.
     pub values: usize,
     pub steps: Vec<ProgramStep>,
     /// How often it reached its goal.
     pub successes: u32,
     /// 0 to 1; grows with successes, falls with failures.
     pub strength: Confidence,
-    /// A person asked for exactly these steps each time that it was learned.
+    /// A person asked for exactly these steps, each time it was learned.
     pub commanded: bool,
 }
 
 impl MotorProgram {
-    /// The program's values in a goal; none when the goal is of another kind.
+    /// The program's values in a goal; none when the goal has another form.
     pub fn values_in(&self, goal: &str) -> Option<Vec<String>> {
         let words = goal_words(goal);
         if words.len() > MOST_WORDS {
@@ -108,13 +108,13 @@ impl MotorProgram {
         values.into_iter().collect()
     }
 
-    /// Its calls, in order; none where the values don't suffice.
+    /// Its calls, in order; none when values are missing.
     pub fn calls(&self, values: &[String]) -> Option<Vec<(String, Json)>> {
         self.steps.iter().map(|step| Some((step.tool.clone(), step.params.fill(values)?))).collect()
     }
 
-    /// The values out of the words after the program's name: all of them for a single value, else one word or quotation
-    /// each, else parts between commas.
+    /// The values in the words after the program's name. A single value takes all of them. Several values take one
+    /// word or quotation each, or else the parts between commas.
     pub fn values_given(&self, words: &str) -> Option<Vec<String>> {
         let plain = goal_words(words);
         let parts = || words.split(',').map(|part| goal_words(part).join(" ")).filter(|part| !part.is_empty());
@@ -137,7 +137,7 @@ impl MotorProgram {
     }
 }
 
-/// The words of a goal: without quotation marks around and punctuation after them, in their own case.
+/// The words of a goal, without quotation marks and trailing punctuation; their case is kept.
 pub fn goal_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -162,13 +162,13 @@ pub fn goal_words(text: &str) -> Vec<String> {
     words
 }
 
-/// The program's name and the words after it, where a person calls one by its name: "run program NAME [with …]".
+/// The program's name and the words after it, when a person calls it by name: "run program NAME [with …]".
 pub fn invocation(text: &str) -> Option<(String, &str)> {
     let mut rest = text.trim().trim_end_matches(['.', '!']);
     let mut took = |phrases: &[&str], needed: bool| {
         let lower = rest.to_lowercase();
         let found = phrases.iter().find(|phrase| {
-            // Lower case may have another length outside of ASCII.
+            // Outside ASCII, lower case may have another length.
             lower.starts_with(**phrase) && rest.is_char_boundary(phrase.len()) && rest.len() > phrase.len()
         });
         match found {
@@ -189,7 +189,7 @@ pub fn invocation(text: &str) -> Option<(String, &str)> {
     (!name.is_empty()).then_some((name, after.trim()))
 }
 
-/// Lays the goal over the words, the shortest spans first; fills in the values.
+/// Aligns the goal with the words, the shortest spans first, and fills in the values.
 fn lay(goal: &[GoalWord], words: &[String], values: &mut Vec<Option<String>>, tries: &mut usize) -> bool {
     *tries = tries.saturating_sub(1);
     if *tries == 0 {
@@ -223,24 +223,24 @@ fn lay(goal: &[GoalWord], words: &[String], values: &mut Vec<Option<String>>, tr
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramLearned {
     pub program: MotorProgram,
-    /// Strong enough to be done instead of deliberating.
+    /// Strong enough to run instead of deliberating.
     pub offered: bool,
 }
 
-/// A program has failed too often and is forgotten.
+/// A program failed too often and was removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramForgotten {
     pub name: String,
 }
 
-/// Asks the cerebellum which programs there are for what is thought about.
+/// Asks the cerebellum for programs that fit a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallPrograms {
     pub text: String,
     pub limit: usize,
 }
 
-/// A program as an answer.
+/// A program in an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramRecalled {
     pub name: String,
@@ -248,7 +248,7 @@ pub struct ProgramRecalled {
     pub wording: String,
     pub strength: Confidence,
     pub successes: u32,
-    /// The share of its goal's own content words that the text has, 0 to 1.
+    /// The share of its goal's content words that the text contains, 0 to 1.
     pub fit: f64,
 }
 
@@ -259,13 +259,13 @@ impl ProgramRecalled {
     }
 }
 
-/// Those that are offered, the best fitting first, then the strongest.
+/// The offered programs, the best fitting first, then the strongest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramsRecalled {
     pub programs: Vec<ProgramRecalled>,
 }
 
-/// A kind of tool works with a kind of object: what an EXECUTES_WITH relation rests on.
+/// A kind of tool works with a kind of object: the evidence for an EXECUTES_WITH relation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecutesWithLearned {
     pub tool: String,

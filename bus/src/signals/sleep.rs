@@ -1,4 +1,4 @@
-//! Sessions, and what the brain does in its sleep.
+//! Sessions, and the work of the brain in its sleep.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,40 +12,40 @@ use crate::{RegionName, rooms};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEnding {
-    /// Somebody asked for it, or the process was stopped in order.
+    /// A person asked for it, or the process was shut down normally.
     Asked,
-    /// Nothing was perceived for a while.
+    /// Nothing was perceived for some time.
     Idle,
-    /// The process went away in the middle of it; found at the next start.
+    /// The process died during it; found at the next start.
     Killed,
 }
 
 /// The first percept after a pause, or after a start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionStarted {
-    /// Named by its first percept.
+    /// The id of its first percept.
     pub session: MessageId,
     pub at: Timestamp,
 }
 
-/// A stretch of experience is over.
+/// A session of experience is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionEnded {
     pub session: MessageId,
     pub began: Timestamp,
-    /// The last thing that was perceived in it.
+    /// The time of its last percept.
     pub last: Timestamp,
     pub why: SessionEnding,
     pub percepts: u64,
 }
 
-/// Ends the session now, if there is one.
+/// Ends the current session, if there is one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndSession {
     pub by: String,
 }
 
-/// What made the brain sleep.
+/// The cause of the sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SleepReason {
@@ -54,42 +54,42 @@ pub enum SleepReason {
     Asked,
 }
 
-/// Asks the brain to sleep now. Who asks gets [`SleepEnded`] with the request's id among the askers.
+/// Asks the brain to sleep now. The asker gets [`SleepEnded`] with the request's id in `askers`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestSleep {
     pub by: String,
 }
 
-/// The parts of a sleep, in their order.
+/// The phases of a sleep, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SleepPhase {
-    /// Each episode is scored and, where its time has come, marked.
+    /// Each episode is scored. Episodes that are due are marked.
     Scoring,
-    /// What repeats becomes knowledge, while all its sources exist.
+    /// Repeated patterns become knowledge, while all their sources still exist.
     Promoting,
-    /// What was marked is compressed or removed.
+    /// Marked episodes are compressed or removed.
     Compressing,
-    /// The layers of knowledge look after themselves.
+    /// The layers of knowledge do their upkeep.
     Layers,
 }
 
-/// A part of a sleep begins. Rooms that have upkeep of their own do it when their part comes.
+/// A phase of sleep begins. Rooms with upkeep of their own do it in their phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SleepEntered {
     pub sleep: MessageId,
     pub phase: SleepPhase,
 }
 
-/// What sleep has done to episodes so far.
+/// What sleep has done with episodes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EpisodeTally {
     pub scored: u64,
-    /// Left as they were.
+    /// Left unchanged.
     pub kept: u64,
     pub compressed: u64,
-    /// Removed because nothing spoke for them.
+    /// Removed because no reason to keep them was found.
     pub pruned: u64,
     /// Removed because the disk budget was reached.
     pub evicted: u64,
@@ -98,7 +98,7 @@ pub struct EpisodeTally {
     pub bytes_after: u64,
 }
 
-/// Asks the hippocampus to score its episodes, a step of it. Asked again, it goes on where it was.
+/// Asks the hippocampus for one step of scoring its episodes. The next request continues from there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScoreEpisodes {
     pub sleep: MessageId,
@@ -107,12 +107,12 @@ pub struct ScoreEpisodes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodesScored {
     pub sleep: MessageId,
-    /// Of the whole sleep.
+    /// For the whole sleep.
     pub tally: EpisodeTally,
     pub done: bool,
 }
 
-/// Asks the hippocampus to compress or remove what it marked, a step of it.
+/// Asks the hippocampus for one step of compressing or removing marked episodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressEpisodes {
     pub sleep: MessageId,
@@ -121,32 +121,32 @@ pub struct CompressEpisodes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodesCompressed {
     pub sleep: MessageId,
-    /// Of the whole sleep.
+    /// For the whole sleep.
     pub tally: EpisodeTally,
     pub done: bool,
 }
 
-/// What sleep has done to the layers of knowledge.
+/// What sleep has done with the layers of knowledge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KnowledgeTally {
-    /// Records whose time had come.
+    /// Records that were due.
     pub looked_at: u64,
     pub compressed: u64,
     pub pruned: u64,
-    /// Bytes of the records that were looked at.
+    /// Bytes of the records examined.
     pub bytes_before: u64,
     pub bytes_after: u64,
 }
 
-/// What a sleep did.
+/// The report of a sleep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SleepReport {
     pub sleep: MessageId,
     pub why: SleepReason,
     pub began: Timestamp,
     pub ended: Timestamp,
-    /// Sessions since the sleep before.
+    /// Sessions since the previous sleep.
     pub sessions: u64,
     #[serde(flatten)]
     pub episodes: EpisodeTally,
@@ -156,11 +156,11 @@ pub struct SleepReport {
     pub reinforced: u64,
     /// Percepts that interrupted it.
     pub interruptions: u64,
-    /// What could not be done, and why.
+    /// Parts that could not be done, and why.
     pub missing: Vec<String>,
 }
 
-/// The brain has slept; everything that the report says is in the same order of commits before it.
+/// The brain has slept. Every change in the report was committed before this signal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SleepEnded {
     pub report: SleepReport,

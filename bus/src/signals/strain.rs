@@ -1,4 +1,4 @@
-//! What a body felt: a movement that was not as it should be, or what a sense tells to hurt.
+//! Pain of a body: a movement that went wrong, or pain that a sense reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,13 @@ use crate::ids::MessageId;
 use crate::signal;
 use crate::units::Intensity;
 
-/// A movement went too fast, back and forth, against a load, or didn't happen; or something from outside hurts.
+/// A movement was too fast, went back and forth, moved against a load, or didn't happen; or something outside hurts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BodyStrained {
-    /// The execution that moved; none for what moved by itself.
+    /// The execution that moved it; none for a movement without one.
     pub action: Option<MessageId>,
     pub kind: PainKind,
-    /// How much, where a sense tells; else it is known from how often.
+    /// The intensity that a sense reports; otherwise it follows from how often this happens.
     #[serde(default)]
     pub intensity: Option<Intensity>,
     /// The joint, e.g. `head.yaw`.

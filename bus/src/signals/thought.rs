@@ -1,4 +1,4 @@
-//! What goes on between a percept and an intent.
+//! Everything between a percept and an intent.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::signal::{Addressed, Query};
 use crate::units::Confidence;
 use crate::{RegionName, rooms};
 
-/// Who thought it.
+/// The origin of a thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mind {
@@ -30,76 +30,76 @@ pub struct Thought {
     pub confidence: Confidence,
 }
 
-/// Habit hands a turn over: something to think about.
+/// Habit hands a turn over to deliberation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deliberate {
     pub turn: MessageId,
     pub text: String,
-    /// What memory said of it, in words, with its sources: what was lived through, and what causes what.
+    /// What memory found, in words, with its sources: experiences and causal links.
     pub context: String,
-    /// What is generally known.
+    /// General knowledge.
     #[serde(default)]
     pub knowledge: String,
-    /// More of it, for a window that has room.
+    /// More general knowledge, for a window with enough room.
     #[serde(default)]
     pub extended: String,
-    /// Rooms that had something to say, and those that said nothing in time.
+    /// Rooms that answered, and rooms that did not answer in time.
     #[serde(default)]
     pub enriched: Vec<String>,
     #[serde(default)]
     pub missing: Vec<String>,
-    /// Memories in the context, of whatever layer.
+    /// Memories in the context, of any layer.
     #[serde(default)]
     pub memories: u32,
-    /// With whom one talks: `channel/person`.
+    /// The other person in the conversation: `channel/person`.
     #[serde(default)]
     pub with: String,
-    /// What was done in this turn already, oldest first.
+    /// Actions already done in this turn, oldest first.
     #[serde(default)]
     pub done: Vec<Deed>,
-    /// Nothing more is done in this turn: the person is to be answered.
+    /// No more actions in this turn: the person must be answered.
     #[serde(default)]
     pub last: bool,
-    /// What is pursued at present, over turns.
+    /// The goal being pursued over several turns.
     #[serde(default)]
     pub goal: Option<String>,
 }
 
-/// An action of the turn and what came of it.
+/// An action of the turn, with its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deed {
     pub tool: String,
     pub params: Json,
     pub status: ActionStatus,
-    /// Its output or its error, bounded.
+    /// Its output or its error, shortened.
     pub outcome: String,
 }
 
-/// What deliberation came to; an error hands the turn back to habit.
+/// The result of deliberation. On an error, habit continues the turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelProposal {
     pub turn: MessageId,
     pub tool: Option<String>,
     pub params: Json,
     pub reasoning: String,
-    /// How sure it says it is.
+    /// Its own statement of confidence.
     #[serde(default)]
     pub confidence: Option<Confidence>,
-    /// What it leant towards before, and did not choose.
+    /// Options that it leaned towards earlier and did not choose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<Alternative>,
     pub error: Option<String>,
 }
 
-/// What a call of the model is for. The order is that of their urgency: where calls wait, a review goes first.
+/// The purpose of a model call, the most urgent first: when calls wait, a review goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
-    /// Is this action harmful.
+    /// Decides whether an action is harmful.
     Review,
-    /// What to do, by an answer that must be an action: somebody waits for it and nothing is thought on.
+    /// Decides what to do. The reply must be an action: a person waits, and no further thought follows.
     Act,
-    /// What to do, perhaps by another thought.
+    /// Decides what to do, perhaps with another thought.
     #[default]
     Deliberate,
 }
@@ -114,7 +114,7 @@ impl Purpose {
     }
 }
 
-/// Asks the model worker for a reply. Costs money, so it is budgeted before it is made.
+/// Asks the model worker for a reply. It costs money, so it is charged to the budget before it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelCall {
     pub call: MessageId,
@@ -124,10 +124,10 @@ pub struct ModelCall {
     pub system: String,
     pub user: String,
     pub max_tokens: u32,
-    /// The tools that a reply may name; a server with schemas is held to them.
+    /// The tools that a reply may name. A server that supports schemas enforces this.
     #[serde(default)]
     pub tools: Vec<CallableTool>,
-    /// The JSON schema of the reply, where it isn't a thought or an action.
+    /// The JSON schema of the reply, if it isn't a thought or an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Json>,
 }
@@ -143,11 +143,11 @@ impl ModelCall {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallableTool {
     pub name: String,
-    /// The JSON schema of what it takes; none where there are too many tools to give them all.
+    /// The JSON schema of its parameters; none when there are too many tools to include all schemas.
     pub parameters: Option<Json>,
 }
 
-/// The prompt passed the model's window, as its server told; what it didn't tell is missing.
+/// The server reported that the prompt exceeds the model's window. Numbers that it didn't report are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overflow {
     /// Tokens of the prompt by the server's own count.
@@ -156,7 +156,7 @@ pub struct Overflow {
     pub window: Option<u32>,
 }
 
-/// What the model said, or why it didn't.
+/// The model's reply, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelReply {
     pub call: MessageId,
@@ -165,22 +165,22 @@ pub struct ModelReply {
     pub error: Option<String>,
     pub prompt_tokens: u32,
     pub completion_tokens: u32,
-    /// The text ends where its tokens ended, not where the model would have ended it.
+    /// The text was cut because its tokens ran out, not because the model was finished.
     #[serde(default)]
     pub is_cut: bool,
     /// The error is that the prompt is too long.
     #[serde(default)]
     pub overflow: Option<Overflow>,
-    /// The worker went down in the midst of the call, so nobody knows what became of it; it may be asked again.
+    /// The worker went down during the call, so its result is unknown; it may be asked again.
     #[serde(default)]
     pub lost: bool,
-    /// Of what was asked, by [`ModelCall::hash`]: so the journal says what the reply was to.
+    /// The [`ModelCall::hash`] of the request, so that the journal shows what the reply answers.
     #[serde(default)]
     pub request_hash: u64,
     /// From the first request to the reply, retries included.
     #[serde(default)]
     pub seconds: f64,
-    /// What its tokens cost, by the configured prices.
+    /// The cost of its tokens, by the configured prices.
     #[serde(default)]
     pub money: f64,
 }
@@ -205,13 +205,13 @@ impl ModelReply {
     }
 }
 
-/// What came of an action. A word that this build doesn't know reads as unknown.
+/// The result of an action. A word that this build doesn't know is read as unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", from = "String")]
 pub enum ActionStatus {
     Done,
     Failed,
-    /// It failed since what does it isn't there.
+    /// It failed because what performs it is missing.
     Unavailable,
     /// A person may still allow it.
     Asked,
@@ -234,7 +234,7 @@ impl ActionStatus {
         Self::Unknown,
     ];
 
-    /// By whether it went well.
+    /// From whether it succeeded.
     pub fn ended(success: Option<bool>) -> Self {
         match success {
             Some(true) => Self::Done,
@@ -243,7 +243,7 @@ impl ActionStatus {
         }
     }
 
-    /// Whether it went well; nothing where it wasn't tried, or that isn't known.
+    /// Whether it succeeded; none when it wasn't tried or the result is unknown.
     pub fn success(self) -> Option<bool> {
         match self {
             Self::Done => Some(true),
@@ -301,7 +301,7 @@ impl fmt::Display for ActionStatus {
     }
 }
 
-/// An action that was taken in a turn, as its answer lists it.
+/// An action of a turn, as the turn's answer lists it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActionSummary {
     pub id: MessageId,
@@ -312,13 +312,14 @@ pub struct ActionSummary {
 }
 
 impl ActionSummary {
-    /// Waits for a person, who may still allow it when the turn is over.
+    /// It waits for a person, who may still allow it after the turn is over.
     pub fn is_asked(&self) -> bool {
         self.status == ActionStatus::Asked
     }
 }
 
-/// The turn is over. The reply stands here for who waits for it; the channel got it by `Outbound` already when `spoken`.
+/// The turn is over. The reply is here for callers that wait for it. When `spoken`, the channel already got it by
+/// `Outbound`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnEnded {
     pub turn: MessageId,
@@ -326,25 +327,25 @@ pub struct TurnEnded {
     pub reply: Option<String>,
     pub spoken: bool,
     pub actions: Vec<ActionSummary>,
-    /// What was wanted was not understood.
+    /// The request was not understood.
     #[serde(default)]
     pub lost: bool,
-    /// Why it was done so, as the mind that decided put it; nothing where nothing was decided.
+    /// The reason, as the part of the mind that decided gave it; none when nothing was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided: Option<String>,
-    /// Episodes that the reply and the actions rest on: what is forgotten of them takes the words with it. Of a model's
-    /// answer, all that the turn recalled.
+    /// Episodes that support the reply and the actions. Forgetting them also removes these words. For a model's
+    /// answer: everything that the turn recalled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<String>,
 }
 
-/// Asks which of these turns are still under way.
+/// Asks which of these turns are still running.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SurveyTurns {
     pub turns: Vec<MessageId>,
 }
 
-/// Those that are: they will end.
+/// The turns still running; each of them will end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnsSurveyed {
     pub open: Vec<MessageId>,

@@ -1,4 +1,4 @@
-//! What is on the mind at present, and how it is asked for.
+//! The contents of working memory, and queries for them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,83 +9,83 @@ use crate::signal::{Addressed, Query, Trust};
 use crate::units::{Confidence, Novelty, Salience};
 use crate::{RegionName, rooms};
 
-/// What an entry of working memory is.
+/// The kind of an entry in working memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// What the senses reported.
     Percept,
-    /// What an action led to.
+    /// The result of an action.
     Outcome,
-    /// How a person takes what the brain does.
+    /// A person's reaction to what the brain does.
     Reaction,
     Pain,
-    /// What came to mind by association.
+    /// A memory activated by association.
     Activation,
     /// A thought of the model.
     Thought,
     /// What memory found.
     Recall,
-    /// What a person said, and what the brain answered.
+    /// What a person said, and the brain's answer.
     Conversation,
 }
 
-/// One thing on the mind.
+/// One entry of working memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkingEntry {
     pub kind: EntryKind,
     pub at: Timestamp,
     pub turn: MessageId,
     pub salience: Salience,
-    /// Of what was perceived.
+    /// The salience of a percept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub novelty: Option<Novelty>,
-    /// How sure the recogniser was of it, where it was heard.
+    /// The recogniser's confidence, if it was heard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
     pub trust: Trust,
-    /// Whom or what it is about: `channel/person` of a conversation, the tool of an outcome, the episode of a recall.
+    /// Its subject: `channel/person` of a conversation, the tool of an outcome, the episode of a recall.
     pub of: String,
     /// The brain's own words.
     #[serde(default)]
     pub own: bool,
-    /// Episodes that the brain's own words rest on; of what was perceived, those that it reminded of.
+    /// Episodes that support the brain's own words; for a percept, the episodes that it called to mind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<String>,
     pub text: String,
 }
 
-/// In which order entries are wanted.
+/// The requested order of entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SurveyOrder {
-    /// The newest of them, the oldest of these first.
+    /// The newest entries, oldest first.
     #[default]
     Recent,
-    /// The most salient first, of equals the newer.
+    /// The most salient first; among equals, the newer.
     Salient,
 }
 
-/// Asks working memory what is on the mind.
+/// Asks for the contents of working memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SurveyWorkingMemory {
-    /// Of these kinds alone; empty for all.
+    /// Only these kinds; empty for all.
     pub kinds: Vec<EntryKind>,
     /// At or after this time.
     pub since: Option<Timestamp>,
     pub order: SurveyOrder,
-    /// At most so many; 0 for all.
+    /// The maximum number; 0 for all.
     pub limit: usize,
-    /// The turn that asks: what it brought itself is left out, and the head is its own.
+    /// The turn that asks. Its own entries are left out of the list, and the head is chosen from them.
     pub turn: Option<MessageId>,
 }
 
-/// What is on the mind.
+/// The contents of working memory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkingMemorySurveyed {
     pub entries: Vec<WorkingEntry>,
-    /// The most salient of what the turn that asks brought; the newest of all where no turn asks.
+    /// The most salient entry of the turn that asks; without such a turn, the newest of all.
     pub head: Option<WorkingEntry>,
 }
 

@@ -58,19 +58,19 @@ pub fn delivery<S: Signal>(lsn: u64, signal: S) -> Delivery {
     Delivery { lsn: Lsn(lsn), envelope: envelope(signal, None), attempts: 0 }
 }
 
-/// An inbox that is read by epoch 1.
+/// An inbox read by epoch 1.
 pub fn inbox() -> Inbox {
     let inbox = Inbox::new("room");
     inbox.seize(Epoch(1));
     inbox
 }
 
-/// Debug text of the body: what it is and its number.
+/// The body's debug text: its kind and its number.
 pub fn said(delivery: &Delivery) -> String {
     format!("{:?}", delivery.envelope.body())
 }
 
-/// Takes all, each to its end.
+/// Reads all messages and finishes each.
 pub fn read_all(inbox: &Inbox, epoch: Epoch) -> Vec<String> {
     let mut all = Vec::new();
     while let Some((_, taken)) = inbox.take(epoch) {

@@ -1,4 +1,4 @@
-//! Publishing, addressing and delivering again.
+//! Publishing, addressing and redelivery.
 
 use std::sync::Arc;
 

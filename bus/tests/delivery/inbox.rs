@@ -225,7 +225,7 @@ fn no_push_is_slept_through_however_it_meets_the_parking() {
             read += 1;
         }
         if inbox.park(READER, &waker) && read < rounds {
-            // Whoever parked is woken by the next push, which must still come.
+            // A parked reader is woken by the next push, which must still come.
             while bell.0.load(Ordering::SeqCst) == rung {
                 assert!(
                     !done.load(Ordering::SeqCst)

@@ -1,4 +1,4 @@
-//! What the bus guarantees, as `bus/README.md` states it.
+//! The guarantees of the bus, as `bus/README.md` states them.
 
 mod common;
 mod corridor;

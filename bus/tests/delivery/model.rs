@@ -1,4 +1,4 @@
-//! Any history of an inbox, against a list that does everything the slow way.
+//! Any history of an inbox, compared with a simple slow list.
 
 use maxim_bus::{Delivery, Epoch, Inbox, Lane};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ enum Act {
     Failed,
     Seize,
     TakeOver,
-    /// The former incarnation acts: nothing may come of it.
+    /// The former incarnation acts, which must have no effect.
     Ghost,
 }
 
@@ -35,7 +35,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// A message that waits: what it says, how it waits, and its failed attempts.
+/// A waiting message: its content, its policy, and its failed attempts.
 #[derive(Clone, Debug, PartialEq)]
 struct Mail {
     text: String,
@@ -96,7 +96,7 @@ impl Naive {
         if mail.kind == Kind::Control {
             self.control.insert(0, mail);
         } else {
-            // What was taken once is not conflated any more.
+            // A message that was taken once is not conflated any more.
             self.data.insert(0, Mail { kind: Kind::Plain, ..mail });
         }
     }

@@ -1,4 +1,4 @@
-//! Cards that the corridor refuses.
+//! Cards that the bus refuses.
 
 use maxim_bus::{BusBuilder, Stage, WiringError};
 

@@ -1,4 +1,5 @@
-//! One brain behind all of its doors, and a megabyte in each field of each of them: after each the same daemon answers.
+//! One brain behind all of its doors, and a megabyte in each field of each door: after each, the same daemon must
+//! answer.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,24 +24,24 @@ use super::{channel, is_latched};
 use crate::harness::Daemon;
 
 const MEGABYTE: usize = 1 << 20;
-/// Beyond the bound of each field, and within that of a webhook's body and of a publication.
+/// Exceeds the bound of each field, but not that of a webhook's body or a publication.
 const FIELD: usize = 200_000;
-/// What the process may have grown by: caches that fill up to their bounds, and what the allocator keeps.
+/// Allowed growth of the process: caches up to their bounds, and memory kept by the allocator.
 const GROWTH_KIB: u64 = 320 << 10;
-/// For the language model, since habit can't answer it.
+/// For the language model, because habit can't answer it.
 const WISH: &str = "what would it take to get the boat ready?";
 
-/// All that stands behind the doors.
+/// Everything behind the doors.
 struct House {
     world: World,
     daemon: Daemon,
     broker: Option<Broker>,
     dovecot: Option<Dovecot>,
-    /// What the model server answers with.
+    /// The model server's answer.
     model: Arc<Mutex<Value>>,
 }
 
-/// A door: its name, what the table of bounds calls it, and what brings too much into each of its fields.
+/// A door: its name, its name in the table of bounds, and requests with too much in each of its fields.
 struct Door {
     name: &'static str,
     at: &'static [&'static str],
@@ -63,7 +64,8 @@ const DOORS: &[Door] = &[
     Door { name: "model server", at: &["model server"], tries: by_model },
 ];
 
-/// What the table of bounds names beside: all doors of a kind, what is no door, and what is read by the model's own reader.
+/// Other names in the table of bounds: all doors of a kind, places that aren't doors, and input of the model's own
+/// reader.
 const NO_DOOR: &[&str] = &["every channel", "every message", "store", "embeddings server"];
 
 impl House {
@@ -81,7 +83,7 @@ impl House {
         more += &format!("[llm]\nbase_url = \"{}/v1\"\nmodel = \"gull\"\ntick = \"0s\"\n", served(&model));
         more += &tool_servers(&world);
         world.also(&more);
-        // Nothing waits for its turn: what is over the rate is another test's.
+        // No rate limits: other tests cover them.
         let daemon = world.place.start_as(&[], |command| {
             for channel in ["TELEGRAM", "SLACK", "TWILIO", "DISCORD", "MQTT", "EMAIL"] {
                 for rate in ["PER_SENDER", "PER_CHANNEL"] {
@@ -98,7 +100,7 @@ impl House {
         Self { world, daemon, broker, dovecot, model }
     }
 
-    /// It is the same process, and it does what it did.
+    /// It is the same process, and it works as before.
     fn lives(&self, after: &str) {
         assert_eq!(self.daemon.get("/healthz").0, 200, "after {after}");
         if is_latched(&self.daemon) {
@@ -170,7 +172,8 @@ fn by_http(house: &mut House) {
                 for much in [FIELD, MEGABYTE] {
                     body[&name] = "x".repeat(much).into();
                     let (status, answer) = house.daemon.post_raw(&near, body.to_string());
-                    // A stop is heeded. All else is taken within its bound, or refused, some of it before its body is read.
+                    // A stop takes effect. Everything else is accepted within its bound, or refused, sometimes before
+                    // its body is read.
                     let is_right = if path == "/v1/stop" {
                         answer["latched"] == true
                     } else {
@@ -184,7 +187,7 @@ fn by_http(house: &mut House) {
                 }
                 tried += 1;
             }
-            // In the head there is no room for as much: it is refused, or the connection is closed over it.
+            // A head has less room: the request is refused, or the connection is closed.
             let heads = [
                 format!("{near}?{}", "x".repeat(MEGABYTE)),
                 format!("{near}?query={}", "x".repeat(60_000)),
@@ -240,7 +243,7 @@ fn by_websocket(house: &mut House) {
         runtime.block_on(async {
             let mut socket = house.daemon.socket().await;
             let _ = socket.send(Message::Text(frame.into())).await;
-            // Refused, accepted, or closed over it.
+            // Refused, accepted, or the connection is closed.
             let _ = socket.next().await;
         });
         house.lives("a frame");
@@ -265,7 +268,7 @@ fn by_stop(house: &mut House) {
     house.lives("the stop file");
 }
 
-/// Runs the binary and says this to it; its standard output.
+/// Runs the binary with this standard input; returns its standard output.
 fn tells(house: &House, args: &[&str], said: &str) -> String {
     let mut command = house.world.place.command();
     command.arg("--data").arg(house.world.place.data()).args(args);
@@ -279,7 +282,7 @@ fn tells(house: &House, args: &[&str], said: &str) -> String {
 }
 
 fn by_command(house: &mut House) {
-    // The kernel takes no longer words of a command.
+    // The kernel accepts no longer arguments of a command.
     let word = "x".repeat(100_000);
     for args in [
         &["send", &word, "--wait"][..],
@@ -395,7 +398,7 @@ fn by_email(house: &mut House) {
     house.lives("e-mail");
 }
 
-/// Servers that say too much of one thing each, as they are asked.
+/// Servers that each send too much of one thing on request.
 const SAID: &[(&str, &str)] = &[
     ("name", r#"{"name":"MUCH","inputSchema":{"type":"object"}}"#),
     ("described", r#"{"name":"a","description":"MUCH","inputSchema":{"type":"object"}}"#),
@@ -445,7 +448,7 @@ fn by_tool_server(house: &mut House) {
     house.lives("tool servers");
 }
 
-/// A model server that answers with what it was last given, and its address.
+/// A model server that gives the latest set answer; returns its address.
 fn served(model: &Arc<Mutex<Value>>) -> String {
     let model = Arc::clone(model);
     let answer = move || {
@@ -476,7 +479,7 @@ fn by_model(house: &mut House) {
     }
 }
 
-/// What the table of bounds says of where something comes in.
+/// The places named in the table of bounds.
 fn named_in_the_table() -> BTreeSet<&'static str> {
     bounds::ALL.iter().flat_map(|bound| bound.at.split(", ")).collect()
 }
@@ -485,7 +488,7 @@ fn named_in_the_table() -> BTreeSet<&'static str> {
 fn each_door_of_the_table_of_bounds_is_tried() {
     let tried: BTreeSet<&str> = DOORS.iter().flat_map(|door| door.at).chain(NO_DOOR).copied().collect();
     for at in named_in_the_table() {
-        // A route is a door of HTTP, where all of them are tried.
+        // A route counts as a door of HTTP, where all routes are tried.
         assert!(
             tried.contains(at) || at.starts_with("POST /"),
             "{at} stands in deploy/bounds.md, and no test tries it"
@@ -514,7 +517,7 @@ fn a_megabyte_in_each_field_of_each_door_is_refused_or_cut_and_the_same_brain_go
     let rooms = status["regions"].as_array().expect("a list").iter();
     let broken: Vec<_> = rooms.filter(|room| room["restarts"] != 0 || room["state"] != "running").collect();
     assert!(broken.is_empty(), "{broken:?}");
-    // What was said before is still known, over a start.
+    // Earlier memories still exist after a restart.
     house.daemon.say("remember that the spare key is in the blue drawer");
     house.daemon.kill();
     let daemon = house.world.place.start();

@@ -11,7 +11,7 @@ use crate::harness::Place;
 
 const PASSWORD: &str = "blue-drawer";
 
-/// A dovecot with one mailbox, without TLS, for the user that runs the test.
+/// A dovecot with one mailbox, without TLS, for the user who runs the test.
 pub struct Dovecot {
     program: PathBuf,
     folder: tempfile::TempDir,
@@ -25,7 +25,7 @@ impl Dovecot {
         Self::start_with("ssl = no\ndisable_plaintext_auth = no\n", "imap")
     }
 
-    /// Nothing without TLS: from the first byte (`imaps`) or begun after a greeting (`imap`).
+    /// Only with TLS: from the first byte (`imaps`) or begun after a greeting (`imap`).
     fn start_with_tls(served: &str) -> Option<Self> {
         let (cert, key) = (certificate("server.pem"), certificate("server-key.pem"));
         Self::start_with(&format!("ssl = required\nssl_cert = <{cert}\nssl_key = <{key}\n"), served)
@@ -40,7 +40,7 @@ impl Dovecot {
         };
         let (user, group) = (said(&["-un"]), said(&["-gn"]));
         let is_root = rustix::process::geteuid().is_root();
-        // Where root runs it, those who log in and those whose mail it is must be others.
+        // If root runs it, the users for login and for mail must be others.
         let login_user = if is_root { "dovenull" } else { &user };
         let owner: &[&str] = if is_root { &["nobody"] } else { &[] };
         let (uid, gid) = (said(&[&["-u"], owner].concat()), said(&[&["-g"], owner].concat()));
@@ -76,7 +76,7 @@ impl Dovecot {
         listens(self.port);
     }
 
-    /// Puts a letter into the mailbox, as a delivery does.
+    /// Delivers a letter into the mailbox.
     pub fn arrives(&mut self, from: &str, id: &str, headers: &str, body: &str) {
         self.letters += 1;
         let name = format!("{}.test", self.letters);
@@ -88,7 +88,7 @@ impl Dovecot {
         fs::rename(&written, self.folder.path().join("mail/new").join(&name)).expect("moved");
     }
 
-    /// Letters that nobody has marked as seen.
+    /// Letters not marked as seen.
     pub fn unread(&self) -> usize {
         let letters = ["new", "cur"].map(|place| fs::read_dir(self.folder.path().join("mail").join(place)));
         let names = letters.into_iter().flatten().flatten().flatten().map(|entry| entry.file_name());
@@ -100,7 +100,8 @@ impl Dovecot {
     }
 }
 
-/// aiosmtpd with what its command line can't: who may log in, over TLS from the first byte or begun after a greeting.
+/// aiosmtpd with features that its command line lacks: logins, over TLS from the first byte or begun after a
+/// greeting.
 const LOGIN_AND_TLS: &str = "
 import asyncio, ssl, sys
 from aiosmtpd.handlers import Mailbox
@@ -121,7 +122,7 @@ async def serve():
 asyncio.run(serve())
 ";
 
-/// A mail server that keeps what it gets in a folder.
+/// A mail server that stores received letters in a folder.
 struct Smtp {
     folder: tempfile::TempDir,
     port: u16,
@@ -138,7 +139,7 @@ impl Smtp {
         Some(Self { folder, port, _running: running })
     }
 
-    /// With a login over TLS, which begins as said: `tls` or `starttls`.
+    /// With a login over TLS, begun as given: `tls` or `starttls`.
     fn start_with_tls(begins: &str) -> Option<Self> {
         let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port());
         let mut command = Command::new(python()?);
@@ -166,7 +167,7 @@ pub fn toml(place: &Place, imap: u16, smtp: u16, more: &str) -> String {
     )
 }
 
-/// aiosmtpd has no login, and a login without TLS isn't offered by any server; the way out goes without.
+/// aiosmtpd has no login, and no server offers a login without TLS; so outgoing mail uses none.
 const VOUCHED: &str = "authserv_id = \"mx.example.org\"\n";
 const CHECKED: &str = "Authentication-Results: mx.example.org; dmarc=pass header.from=example.org\r\n";
 
@@ -198,7 +199,7 @@ fn letters_and_answers_pass_real_mail_servers_over_kills_of_both_sides() {
         assert!(answer.contains(header), "{header}: {answer}");
     }
 
-    // While it listens; the same letter again; an automatic one; a forged one.
+    // While it listens: the same letter again; an automatic one; a forged one.
     dovecot.arrives("Anna <ANNA@example.org>", "m2@example.org", CHECKED, "where is the spare key?\r\n\r\n> old words");
     dovecot.arrives("anna@example.org", "m1@example.org", CHECKED, "remember that the spare key is in the blue drawer");
     let automatic = format!("{CHECKED}Auto-Submitted: auto-replied\r\n");
@@ -214,7 +215,7 @@ fn letters_and_answers_pass_real_mail_servers_over_kills_of_both_sides() {
     assert_eq!(smtp.letters().len(), 2);
     assert!(!place.work().join("evil.txt").exists());
 
-    // Both are killed; what came meanwhile is read after.
+    // Both are killed; letters delivered meanwhile are read afterwards.
     daemon.kill();
     dovecot.running = None;
     dovecot.arrives("anna@example.org", "m5@example.org", CHECKED, "what is 2 + 2?");
@@ -264,7 +265,7 @@ fn letters_over_the_rate_stay_unread_until_they_are_taken() {
     daemon.until("what was left is given up", || channel(&daemon, "email")["counts"]["limited"] == 1);
 }
 
-/// A certificate that nobody vouches for keeps every letter where it is, here and there; with the right one it goes on.
+/// With an untrusted certificate every letter stays where it is, on both sides; with the right one mail works again.
 fn letters_pass_only_to_a_server_that_is_believed(dovecot: &mut Dovecot, smtp: &Smtp, [imap, out]: [&str; 2]) {
     let place = Place::new();
     let private = |more: &str| {
@@ -275,7 +276,7 @@ fn letters_pass_only_to_a_server_that_is_believed(dovecot: &mut Dovecot, smtp: &
     let (believed, unknown) = (private(&format!("ca_file = {:?}\n", certificate("authority.pem"))), private(""));
     dovecot.arrives("anna@example.org", "m1@example.org", CHECKED, "what is 2 + 100?");
 
-    // Nobody whom this machine believes signed the certificate.
+    // No authority trusted by this machine signed the certificate.
     configure(&place, &unknown);
     let daemon = place.start();
     daemon.until("refused", || channel(&daemon, "email")["state"] == "down");
@@ -293,7 +294,7 @@ fn letters_pass_only_to_a_server_that_is_believed(dovecot: &mut Dovecot, smtp: &
 
     configure(&place, &believed);
     let daemon = place.start();
-    // Sooner than by itself.
+    // Earlier than the automatic retry.
     place.cli(&["outbox", "retry", waiting["id"].as_str().unwrap_or_default()]);
     until("both arrive", || {
         let state = channel(&daemon, "email");
@@ -304,7 +305,7 @@ fn letters_pass_only_to_a_server_that_is_believed(dovecot: &mut Dovecot, smtp: &
     assert!(all.contains("102") && all.contains("the tide is high"), "{all}");
     daemon.kill();
 
-    // A wrong login is the server's no: it is told, and nothing is left unknown.
+    // A wrong login is a refusal by the server: it is reported, and no result is unknown.
     secret(&place, "mail", "wrong");
     dovecot.arrives("anna@example.org", "m2@example.org", CHECKED, "what is 3 + 100?");
     let daemon = place.start();

@@ -1,5 +1,5 @@
-//! Channels that reach outside, with the real daemon: a mosquitto, a dovecot and a mail server as their makers ship them, and
-//! the REST interfaces of the others as they are published.
+//! Channels that reach outside, with the real daemon: mosquitto, dovecot and a mail server as shipped, and the
+//! published REST interfaces of the other providers.
 
 mod broker;
 mod doors;
@@ -22,7 +22,7 @@ fn configure(place: &Place, toml: &str) {
     fs::write(folder.join("maxim.toml"), toml).expect("written");
 }
 
-/// A file of a secret, private to its owner.
+/// A file with a secret, readable only by its owner.
 fn secret(place: &Place, name: &str, value: &str) -> String {
     use std::os::unix::fs::PermissionsExt;
     let path = place.root.path().join(name);
@@ -31,7 +31,7 @@ fn secret(place: &Place, name: &str, value: &str) -> String {
     path.display().to_string()
 }
 
-/// A certificate of the tests of TLS, for 127.0.0.1 and localhost.
+/// A certificate from the TLS tests, for 127.0.0.1 and localhost.
 fn certificate(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/brain/tls").join(name).display().to_string()
 }
@@ -51,7 +51,7 @@ fn is_latched(daemon: &Daemon) -> bool {
     daemon.get("/v1/status").1["stop"]["latched"] == true
 }
 
-/// Clears the stop as a person does.
+/// Clears the stop as a person would.
 fn reset(place: &Place) {
     let (code, _, err) = place.cli(&["reset"]);
     assert_eq!(code, 0, "{err}");

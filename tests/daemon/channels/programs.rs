@@ -1,4 +1,4 @@
-//! Other people's programs that a test needs, and how they end.
+//! External programs that a test needs, and how they end.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program by its name; none where it isn't installed, which is told loudly, and is a failure where it must be.
+/// A program by its name. None if it isn't installed; that is printed, and is a failure where it is required.
 pub fn find(name: &str) -> Option<PathBuf> {
     let places = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
     let found = places.iter().map(|place| Path::new(place).join(name)).find(|path| path.is_file());
@@ -16,7 +16,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// The Python that `.ci/run` gives the mail server and Twilio's own library.
+/// The Python that `.ci/run` provides for the mail server and Twilio's own library.
 pub fn python() -> Option<PathBuf> {
     let cache = || {
         let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache").into_os_string());
@@ -35,7 +35,7 @@ fn missing(what: &str) {
     println!("SKIPPED: missing {what}; .ci/run installs it");
 }
 
-/// A program that runs until it is dropped, with all that it started.
+/// A program that runs until it is dropped, with all processes that it started.
 pub struct Running(Child);
 
 impl Running {
@@ -54,12 +54,12 @@ impl Drop for Running {
     }
 }
 
-/// A port that nobody listens on.
+/// A port without a listener.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port()
 }
 
-/// Waits until somebody listens there.
+/// Waits until a program listens there.
 pub fn listens(port: u16) {
     until("somebody listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
 }

@@ -1,5 +1,5 @@
-//! The REST interfaces of Telegram, Slack, Twilio and Discord as far as the channels use them, as they are published. Counts what
-//! it takes.
+//! The published REST interfaces of Telegram, Slack, Twilio and Discord, as far as the channels use them. Counts
+//! accepted messages.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,12 +17,12 @@ pub const SLACK_TOKEN: &str = "xoxb-slack-token";
 
 #[derive(Default)]
 struct Held {
-    /// (provider, recipient, text), in the order in which they were taken.
+    /// (provider, recipient, text), in the order of acceptance.
     taken: Vec<(String, String, String)>,
-    /// Telegram's updates that nobody has acknowledged.
+    /// Telegram's unacknowledged updates.
     updates: Vec<Value>,
     next_update: i64,
-    /// What is sent is taken, and never answered.
+    /// Messages are accepted, but the request is never answered.
     hangs: bool,
 }
 
@@ -30,7 +30,7 @@ struct Held {
 pub struct Providers(Arc<Mutex<Held>>);
 
 impl Providers {
-    /// Serves in the background; its base URL.
+    /// Serves in the background; returns its base URL.
     pub fn start() -> (Self, String) {
         let providers = Self::default();
         let app = Router::new()
@@ -42,7 +42,7 @@ impl Providers {
         (providers, url)
     }
 
-    /// What was sent by a provider: recipient and text.
+    /// Messages sent through a provider: recipient and text.
     pub fn taken(&self, provider: &str) -> Vec<(String, String)> {
         let held = self.0.lock().expect("no panic inside");
         let of_provider = held.taken.iter().filter(|(by, ..)| by == provider);
@@ -109,7 +109,7 @@ async fn telegram(
         }
         held.updates.clone()
     };
-    // Held open until something is new, for as long as is asked for, as the real one does.
+    // Held open until something is new, for the requested time, like the real server.
     for _ in 0..=100 * asked["timeout"].as_u64().unwrap_or(0) {
         let updates = look();
         if !updates.is_empty() {

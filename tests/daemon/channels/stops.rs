@@ -1,4 +1,4 @@
-//! A stop phrase on each channel, also by a stranger, and a body that is moving.
+//! A stop phrase on each channel, also from a stranger, while a body is moving.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use super::webhooks::{World, now, post};
 use crate::body::{LEASE, body, clear, tell};
 use crate::harness::Daemon;
 
-/// What the freeze of a body may take after the stop was raised: its bound is 20 ms; a busy machine takes threads away for
-/// longer.
+/// Time limit for freezing a body after the stop was raised. Its bound is 20 ms; a busy machine may suspend threads
+/// for longer.
 const BOUND_US: u64 = 200_000;
 
 fn by_websocket(daemon: &Daemon) {
@@ -24,7 +24,7 @@ fn by_websocket(daemon: &Daemon) {
         let mut socket = daemon.socket().await;
         let said = json!({"text": "Stop now!"}).to_string();
         socket.send(Message::Text(said.into())).await.expect("sent");
-        // Open until the daemon has read it.
+        // Kept open until the daemon has read it.
         let _ = futures_util::StreamExt::next(&mut socket).await;
     });
 }
@@ -35,7 +35,7 @@ fn by_completion(daemon: &Daemon) {
     assert_eq!(status, 200, "{answer}");
 }
 
-/// What sends a stop phrase, by the name of its way.
+/// A way to send a stop phrase, with its name.
 type Way<'a> = (&'a str, Box<dyn FnMut() + 'a>);
 
 #[test]

@@ -1,4 +1,5 @@
-//! Telegram, Slack, Twilio and Discord with the real daemon: in and out on each, killed in between, and what forgers get.
+//! Telegram, Slack, Twilio and Discord with the real daemon: in and out on each, with kills in between, and what
+//! forgers get.
 
 use std::process::{Command, Stdio};
 
@@ -25,7 +26,7 @@ pub fn now() -> i64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
 }
 
-/// All four, at one server of theirs.
+/// All four, on one fake server.
 pub struct World {
     pub place: Place,
     pub providers: Providers,
@@ -58,7 +59,7 @@ impl World {
         Self { place, providers, discord, toml }
     }
 
-    /// The same with more in the configuration.
+    /// Adds to the configuration.
     pub fn also(&mut self, more: &str) {
         self.toml += more;
         configure(&self.place, &self.toml);
@@ -80,7 +81,7 @@ impl World {
         (headers, body)
     }
 
-    /// `sid` is its beginning; the rest is filled up as Twilio's own have it.
+    /// `sid` is its beginning; the rest is filled up to the length of Twilio's ids.
     pub fn twilio(&self, from: &str, sid: &str, text: &str) -> Signed {
         let sid = format!("SM{:0>32}", sid.trim_start_matches("SM"));
         let mut fields = [("MessageSid", sid.as_str()), ("From", from), ("To", "+15550199"), ("Body", text)];
@@ -135,7 +136,7 @@ fn a_message_on_each_channel_gets_its_answer_there_over_a_kill_and_a_stop_on_eac
 
     daemon.until("all are delivered", || outbox(&world.place).iter().all(|entry| entry["state"] == "delivered"));
 
-    // Killed; what each provider brings again is the same message, what is new is answered from memory.
+    // Killed: redelivered messages count as the same, and new ones are answered from memory.
     daemon.kill();
     world.providers.telegram_says(42, "where is the spare key?");
     let daemon = world.place.start();
@@ -158,7 +159,7 @@ fn a_message_on_each_channel_gets_its_answer_there_over_a_kill_and_a_stop_on_eac
         all.len() == 8 && all.iter().all(|entry| entry["state"] == "delivered")
     });
 
-    // Strangers are not answered, and can stop; a stop that is played again does nothing.
+    // Strangers aren't answered, but can stop; a replayed stop does nothing.
     let stops = [
         ("slack", world.slack(now(), "U9", "18.1", "stop")),
         ("twilio", world.twilio("+19995550", "SM9", "STOP")),
@@ -216,7 +217,7 @@ fn what_is_forged_old_oversized_or_malformed_has_no_effect_and_says_why() {
     assert!(!is_latched(&daemon));
     assert_eq!(percepts(), before);
     assert!(outbox(&world.place).is_empty());
-    // Other doors stay as closed as they were.
+    // Other doors stay as closed as before.
     let (status, _) = daemon.hook("/v1/percepts", &[], "{\"text\": \"stop\"}");
     assert_eq!(status, 403);
 }
@@ -288,7 +289,7 @@ fn wrong_secrets_are_told_without_showing_them() {
     assert!(code == 1 && told.contains("channels.telegram") && !told.contains("42:wrong"), "{told}");
 }
 
-/// What Twilio's own library says is signed, the daemon takes; one field otherwise, it doesn't.
+/// The daemon accepts what Twilio's own library signs, and refuses it if one field differs.
 #[test]
 fn signatures_agree_with_twilios_own_library() {
     let Some(python) = python() else { return };

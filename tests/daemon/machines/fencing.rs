@@ -1,4 +1,4 @@
-//! Whoever isn't the owner any more neither writes nor acts, whatever it was about to do.
+//! A machine that is no longer the owner neither writes nor acts, whatever it was about to do.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ fn an_owner_that_was_paused_and_wakes_up_writes_nothing_and_does_nothing() {
     let waiting = two.stand_by();
     first.until("the other one waits", || super::has_store(&two.place));
     first.pause();
-    // They wait in its sockets while it stands still, and are there when it wakes.
+    // They wait in its sockets while it is paused, and are read when it wakes.
     let address = first.url.trim_start_matches("http://").to_owned();
     let asks = ["run the command touch paused.txt", "write \"paused\" to paused-too.txt", &code(2)].map(|text| {
         let (address, body) = (address.clone(), json!({"text": text, "wait_s": 30}).to_string());
@@ -50,7 +50,7 @@ fn an_owner_that_was_paused_and_wakes_up_writes_nothing_and_does_nothing() {
     assert!(!answers.iter().any(is_acknowledged), "{answers:?}");
     assert!(!recalls(&second, &code(2)));
     assert_eq!(second.post("/v1/memory/verify", &json!({})).1["ok"], true);
-    // It may wait for its turn again, and then has what the other one learned.
+    // It may stand by again, and then has what the other machine learned.
     assert_eq!(second.tell_all(&[code(3)]).len(), 1);
     let waiting = one.stand_by();
     second.kill();
@@ -66,7 +66,7 @@ fn a_server_that_dies_and_comes_back_within_the_lease_costs_nothing() {
     let mut acknowledged = daemon.tell_all(&[code(1), code(2)]);
     let token = machines(&daemon)["token"].clone();
     server.kill();
-    // Durable means durable there: nobody is told so meanwhile.
+    // Durable means durable there: nothing is acknowledged meanwhile.
     assert!(daemon.tell_all(&[code(3)]).is_empty());
     daemon.until("told", || daemon.get("/v1/status").1["disk"].to_string().contains("doesn't answer"));
     daemon.until("found", || one.cli(&["doctor"]).1.contains("isn't connected"));

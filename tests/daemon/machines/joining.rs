@@ -1,4 +1,4 @@
-//! Beginning, joining late, leaving, and all that is refused.
+//! Starting, joining late, leaving, and everything that is refused.
 
 use std::fs;
 use std::process::Command;
@@ -47,7 +47,7 @@ fn a_damaged_machine_is_filled_anew_and_loses_nothing() {
     let acknowledged = daemon.tell_all(&(0..6).map(code).collect::<Vec<_>>());
     assert_eq!(acknowledged.len(), 6);
     daemon.kill();
-    // The disk of that machine is gone but for its name.
+    // That machine's disk is gone except for its name.
     fs::remove_dir_all(one.place.data().join("store")).expect("removed");
     let daemon = one.start();
     assert!(acknowledged.iter().all(|text| recalls(&daemon, text)), "{}", daemon.heard());
@@ -85,7 +85,7 @@ fn what_cannot_be_joined_is_refused_with_the_fix_and_left_as_it_was() {
     assert!(exit == 0 && shown.contains("token") && !shown.contains("high-tide"), "{shown}{err}");
     assert_eq!(first.end(), 0);
 
-    // Two stores that know nothing of each other.
+    // Two unrelated stores.
     let stranger = two.place.start();
     stranger.say("remember that tea is at five");
     assert_eq!(stranger.end(), 0);
@@ -97,7 +97,7 @@ fn what_cannot_be_joined_is_refused_with_the_fix_and_left_as_it_was() {
     assert!(answer["reply"].as_str().is_some_and(|reply| reply.contains("five")), "it has what it had: {answer}");
     drop(stranger);
 
-    // Nobody lives one of several alone by mistake; who means it says so.
+    // Nobody runs a replicated store alone by mistake; an explicit option allows it.
     let (exit, said, _) = one.cli(&["memory", "stats"]);
     let mut alone = one.place.command();
     alone.args(["run", "--listen", "127.0.0.1:0", "--data"]).arg(one.place.data());

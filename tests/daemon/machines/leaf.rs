@@ -1,4 +1,4 @@
-//! A robot with a NATS server of its own, as a leaf of another that it loses and finds again.
+//! A robot with its own NATS server, as a leaf of another server that it loses and finds again.
 
 use async_nats::jetstream;
 use async_nats::jetstream::stream::{Config, External, Source};

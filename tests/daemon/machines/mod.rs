@@ -1,4 +1,4 @@
-//! One agent on several machines: real daemons, a real NATS server, and everything in between broken on purpose.
+//! One agent on several machines: real daemons, a real NATS server, and faults in between.
 
 mod fencing;
 mod joining;
@@ -19,10 +19,10 @@ use crate::harness::{Daemon, Place};
 
 pub use server::Server;
 
-/// Long enough that a busy machine doesn't lose it by itself, short enough for a test to wait for its end.
+/// Long enough to hold on a busy machine, short enough for a test to wait for its end.
 const LEASE: &str = "6s";
 
-/// A machine: its folders, and what it is told of the others.
+/// A machine: its folders, and its knowledge of the others.
 struct Machine {
     place: Arc<Place>,
     url: String,
@@ -56,7 +56,7 @@ impl Machine {
         std::thread::spawn(move || machine.start())
     }
 
-    /// A start that is refused: exit code and what it says.
+    /// A refused start: exit code and output.
     fn refused(&self, more: &[(&str, &str)]) -> (i32, String) {
         let mut command = self.place.command();
         command.args(["run", "--listen", "127.0.0.1:0", "--data"]).arg(self.place.data());
@@ -65,7 +65,7 @@ impl Machine {
         (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Starts, and ends again once it has said these words, and that was done.
+    /// Starts it, runs `then` once these words appeared, and ends it again.
     fn hears(&self, words: &str, then: impl FnOnce()) -> String {
         let mut command = self.place.command();
         command.args(["run", "--listen", "127.0.0.1:0", "--data"]).arg(self.place.data());
@@ -78,12 +78,12 @@ impl Machine {
         said.unwrap_or_else(|| panic!("it never said {words:?}"))
     }
 
-    /// A command of this machine, which knows the server.
+    /// A command on this machine, which knows the server.
     fn cli(&self, args: &[&str]) -> (i32, String, String) {
         self.place.cli(args)
     }
 
-    /// What `maxim stop` is answered: that it is stopped, whatever else.
+    /// The answer of `maxim stop`: whatever else it says, the agent is stopped.
     fn stop(&self, reason: &str) -> Value {
         let (code, answer, trouble) = self.cli(&["--json", "stop", reason]);
         let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
@@ -110,7 +110,7 @@ fn machines(daemon: &Daemon) -> Value {
     daemon.get("/v1/status").1["machines"].clone()
 }
 
-/// What lies in a folder that only a life leaves.
+/// Whether a folder contains data that only a run leaves.
 fn has_store(place: &Place) -> bool {
     fs::read_dir(place.data().join("store")).is_ok_and(|mut entries| entries.next().is_some())
 }

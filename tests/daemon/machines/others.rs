@@ -1,4 +1,4 @@
-//! What other machines hear of the agent, and what they may say: signals, a stop, heartbeats.
+//! What other machines learn of the agent, and what they may send: signals, a stop, heartbeats.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn signals_are_told_once_they_are_durable_and_kept_for_who_comes_later() {
     let heard: Vec<(String, Value)> = runtime.block_on(async {
         let jetstream = jetstream::new(client.clone());
         let stream = loop {
-            // It is made with the first of them.
+            // The stream is created with the first signal.
             if let Ok(stream) = jetstream.get_stream("MAXIM_maxim_SIGNALS").await {
                 break stream;
             }

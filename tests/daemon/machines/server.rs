@@ -1,4 +1,4 @@
-//! A nats-server as its makers ship it, with JetStream that syncs each message; it can be killed and started again.
+//! A real nats-server with JetStream that syncs each message; it can be killed and restarted.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -20,12 +20,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// None where it isn't installed, which is told loudly, and is a failure where it must be.
+    /// None if it isn't installed. That is printed, and is a failure where it is required.
     pub fn start() -> Option<Self> {
         Self::start_as("alone", "")
     }
 
-    /// One of a domain of its own, with more in its configuration.
+    /// A server with its own domain and additional configuration.
     pub fn start_as(domain: &str, more: &str) -> Option<Self> {
         let program = components::folder().map(|folder| folder.join("python/bin/nats-server"))?;
         if !program.is_file() {
@@ -62,7 +62,7 @@ impl Server {
         }
     }
 
-    /// As by SIGKILL or a power cut of its machine: what it acknowledged is on its disk.
+    /// Like SIGKILL or a power cut of its machine: acknowledged data is on its disk.
     pub fn kill(&mut self) {
         if let Some(mut running) = self.running.take() {
             let _ = running.kill();
@@ -70,14 +70,14 @@ impl Server {
         }
     }
 
-    /// Its disk is gone, too.
+    /// Its disk is lost, too.
     pub fn lose_all(&mut self) {
         self.kill();
         fs::remove_dir_all(self.folder.path().join("js")).expect("removed");
         self.run();
     }
 
-    /// A client of it.
+    /// A client of this server.
     pub fn client(&self) -> (tokio::runtime::Runtime, async_nats::Client) {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");

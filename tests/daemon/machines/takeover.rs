@@ -1,4 +1,4 @@
-//! Who takes over has all that was acknowledged, stands still where it was stopped, and gives back in order.
+//! A machine that takes over has everything acknowledged, stays stopped if it was stopped, and hands back in order.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -16,7 +16,7 @@ fn whatever_was_acknowledged_is_there_on_the_next_machine_over_and_over() {
         let waiting = other.stand_by();
         let texts: Vec<String> = (0..12).map(|n| code(round * 100 + n)).collect();
         acknowledged.extend(living.tell_all(&texts));
-        // The turns of all are still running.
+        // All turns are still running.
         living.kill();
         living = waiting.join().expect("it takes over");
         let heard = living.heard();
@@ -30,7 +30,7 @@ fn whatever_was_acknowledged_is_there_on_the_next_machine_over_and_over() {
     }
     assert!(acknowledged.len() >= 18, "only {} acknowledged", acknowledged.len());
     assert_eq!(living.post("/v1/memory/verify", &json!({})).1["ok"], true);
-    // An orderly end gives it back: the next one needn't wait until the lease has run out.
+    // An orderly end releases the lease: the next machine needn't wait until it runs out.
     let waiting = other.stand_by();
     living.say("what is 2 + 3?");
     assert_eq!(living.end(), 0);
@@ -45,7 +45,7 @@ fn a_stop_goes_along_and_so_does_its_reset() {
     let (one, two) = (Machine::of(&server), Machine::of(&server));
     let first = one.start();
     let waiting = two.stand_by();
-    // It holds here at once, and on the next machine once it is said to be durable.
+    // The stop holds here at once, and on the next machine once it is reported as durable.
     first.until("durable", || one.stop("smoke in the hall")["durable"] == true);
     first.kill();
     let second = waiting.join().expect("it takes over");
@@ -55,7 +55,7 @@ fn a_stop_goes_along_and_so_does_its_reset() {
     assert!(!two.place.work().join("while-stopped.txt").exists(), "{said}");
     assert_eq!(two.cli(&["reset"]).0, 0);
     assert_eq!(two.cli(&["resume"]).0, 0);
-    // The first machine's own file says stopped: it holds, until a person who is there looks.
+    // The first machine's own file says stopped: that holds until a person on site checks.
     let waiting = one.stand_by();
     second.say("what is 2 + 3?");
     assert_eq!(second.end(), 0);
@@ -77,7 +77,7 @@ fn the_same_machine_goes_on_at_once_after_a_crash() {
     let one = Machine::of(&server);
     let mut acknowledged = Vec::new();
     for cycle in 0..10 {
-        // A lease of ten minutes would not have run out.
+        // A lease of ten minutes would still be running.
         let daemon = one.start_with(&[("MAXIM__NATS__LEASE", "10min")]);
         let texts: Vec<String> = (0..8).map(|n| code(cycle * 10 + n)).collect();
         acknowledged.extend(daemon.tell_all(&texts));

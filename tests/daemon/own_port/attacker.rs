@@ -1,5 +1,5 @@
-//! A hostile program with network, which this test program becomes when it is started for this one test. It is told
-//! by standard input where the daemon and another server listen, and says one line for each attempt.
+//! A hostile program with network access, which this test program becomes when started for this one test. Standard
+//! input tells it the ports of the daemon and of another server. It prints one line for each attempt.
 #![allow(unsafe_code)]
 
 use std::io::{Read, Write};
@@ -13,24 +13,24 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, Protocol, SendFlags, SocketFlags, SocketType, sendto, socket_with, sockopt};
 use serde_json::Value;
 
-/// How often an address is changed while it is connected to.
+/// How often an address is changed during a connect.
 const CHANGES: usize = 3000;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Told {
-    /// Of the daemon.
+    /// The daemon's port.
     port: u16,
-    /// Of another server of this machine.
+    /// Another server's port on this machine.
     other: u16,
-    /// Of one that takes no connection and refuses none.
+    /// The port of a server that neither accepts nor refuses connections.
     full: u16,
     token: String,
 }
 
-/// What an attempt came to: whether the daemon answered, or took the connection.
+/// The result of an attempt: whether the daemon answered or accepted the connection.
 type Attempt = Result<(), String>;
 
-/// Not a test: the program. Among other tests it does nothing.
+/// Not a test but the program. As an ordinary test it does nothing.
 #[test]
 fn attacker() {
     if !std::env::args().any(|word| word == super::ATTACK[0]) {
@@ -50,13 +50,13 @@ fn attacker() {
     say("end", Ok(()));
 }
 
-/// One line, past what the harness of tests captures.
+/// Prints one line directly, because the test harness captures output.
 fn say(attempt: &str, came: Attempt) {
     let line = match came {
         Ok(()) => format!("REACHED {attempt}\n"),
         Err(why) => format!("refused {attempt}: {why}\n"),
     };
-    // SAFETY: 1 is this process' standard output, which isn't closed: it is never dropped.
+    // SAFETY: 1 is this process' standard output. It isn't closed here, because the file is never dropped.
     let mut out = ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(1) });
     let _ = out.write_all(line.as_bytes());
 }
@@ -158,24 +158,24 @@ fn other_calls(told: &Told) {
     say("fast open", by_errno(sendto(&socket, b"GET / HTTP/1.1\r\n\r\n", fast, &daemon).map(drop)));
     let mut name = raw(daemon);
     let mut part = libc::iovec { iov_base: b"G".as_ptr().cast_mut().cast(), iov_len: 1 };
-    // SAFETY: all bits zero are a value of this plain structure.
+    // SAFETY: all zero bits are a valid value of this plain structure.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     (message.msg_name, message.msg_namelen) = ((&raw mut name).cast(), size_of::<libc::sockaddr_in>() as u32);
     (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
     let socket = tcp();
-    // SAFETY: `message` points to `name` and `part`, which live, and the kernel reads them alone.
+    // SAFETY: `message` points to `name` and `part`, which outlive the call, and the kernel only reads them.
     let sent =
         unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_FASTOPEN | libc::MSG_NOSIGNAL) };
     say("fast open by sendmsg", last(sent >= 0));
     let mut many = libc::mmsghdr { msg_hdr: message, msg_len: 0 };
     let socket = tcp();
-    // SAFETY: as above; one message is given.
+    // SAFETY: as above; exactly one message is given.
     let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), &raw mut many, 1, libc::MSG_FASTOPEN) };
     say("fast open by sendmmsg", last(sent > 0));
 
     let socket = tcp();
     let on: libc::c_int = 1;
-    // SAFETY: the value is an int and its length is said.
+    // SAFETY: the value is an int and its length is given.
     let is_set = unsafe {
         let length = size_of::<libc::c_int>() as u32;
         libc::setsockopt(
@@ -205,7 +205,7 @@ fn other_calls(told: &Told) {
         say(name, came.map_err(|error| error.to_string()).and_then(|socket| ask(socket.into(), &told.token)));
     }
 
-    // Connected elsewhere, dissolved, and connected anew.
+    // Connected elsewhere, disconnected, and connected again.
     let socket = tcp();
     let turned = rustix::net::connect(&socket, &here(told.other))
         .and_then(|()| rustix::net::connect_unspec(&socket))
@@ -217,24 +217,24 @@ fn other_calls(told: &Told) {
     {
         let socket = tcp();
         let length = size_of::<libc::sockaddr_in>();
-        // SAFETY: the address lives, and its length is said.
+        // SAFETY: the address outlives the call, and its length is given.
         let done =
             unsafe { libc::syscall(0x4000_0000 | libc::SYS_connect, socket.as_raw_fd(), &raw const name, length) };
         say("by the x32 interface", last(done == 0));
     }
-    // What the kernel doesn't look at in an argument changes nothing.
+    // Argument bits that the kernel ignores change nothing.
     let socket = tcp();
     let odd = i64::from(socket.as_raw_fd()) | 0x7_0000_0000;
     // SAFETY: as above.
     let done = unsafe { libc::syscall(libc::SYS_connect, odd, &raw const name, 0x9_0000_0010_i64) };
     say("with odd registers", last(done == 0));
 
-    // Made here, connected in a child.
+    // Created here, connected in a child.
     let socket = tcp();
-    // SAFETY: the child calls only connect and _exit, which may be called after a fork.
+    // SAFETY: the child calls only connect and _exit, which are allowed after a fork.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: as above; the address was made before.
+        // SAFETY: as above; the address was created before the fork.
         unsafe {
             let length = size_of::<libc::sockaddr_in>() as u32;
             let done = libc::connect(socket.as_raw_fd(), (&raw const name).cast(), length);
@@ -251,11 +251,11 @@ fn last(done: bool) -> Attempt {
     if done { Ok(()) } else { Err(std::io::Error::last_os_error().to_string()) }
 }
 
-/// A thread changes the address all the time while another connects to it.
+/// One thread changes the address all the time while another connects to it.
 fn races(told: &Told) {
     let mut name = raw(here(told.other));
     let port = (&raw mut name.sin_port).cast::<u16>();
-    // SAFETY: the field lives as long as this function, is aligned for 16 bits, and is changed only through this.
+    // SAFETY: the field outlives the uses of this reference, is aligned for 16 bits, and is changed only through it.
     let shared = unsafe { AtomicU16::from_ptr(port) };
     let is_over = AtomicBool::new(false);
     let came = std::thread::scope(|scope| {
@@ -270,7 +270,7 @@ fn races(told: &Told) {
         let mut connected = 0;
         for _ in 0..CHANGES {
             let socket = tcp();
-            // SAFETY: the address lives; that it changes meanwhile is what is tried.
+            // SAFETY: the address outlives the call; changing it meanwhile is the point of this attempt.
             let done = unsafe {
                 libc::connect(socket.as_raw_fd(), (&raw const name).cast(), size_of::<libc::sockaddr_in>() as u32)
             };
@@ -287,7 +287,7 @@ fn races(told: &Told) {
     say("an address that changes", came);
 }
 
-/// What goes on working; a failure ends the program, and its last line is missing.
+/// Things that must keep working; a failure ends the program, and its last line is missing.
 fn ordinary(told: &Told) {
     let other = SocketAddr::from(here(told.other));
     ask(TcpStream::connect(other).expect("connected"), "").expect("answered");
@@ -302,9 +302,9 @@ fn ordinary(told: &Told) {
     let socket = tcp();
     rustix::net::connect(&socket, &here(told.other)).expect("connected");
     assert_eq!(rustix::net::connect(&socket, &here(told.other)).expect_err("connected already"), Errno::ISCONN);
-    // A blocking socket is one afterwards.
+    // A blocking socket is still blocking afterwards.
     assert!(!rustix::fs::fcntl_getfl(&socket).expect("flags").contains(rustix::fs::OFlags::NONBLOCK));
-    // The socket's own patience, while another thread gets on.
+    // The socket's own timeout holds, while another thread continues.
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| {
             let socket = tcp();

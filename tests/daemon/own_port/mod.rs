@@ -1,5 +1,5 @@
-//! No child with network reaches the daemon's own port, whatever it tries and whatever token it has; it reaches others as
-//! before. With the walls of the kernel alone, and with bubblewrap around them.
+//! No child with network access reaches the daemon's own port, whatever it tries and whatever token it has; it
+//! reaches other servers as before. With only the kernel's restrictions, and with bubblewrap too.
 
 mod attacker;
 
@@ -30,7 +30,7 @@ type OfPort = Box<dyn Fn(u16) -> String>;
 const TOKEN: &str = "a-token-that-a-child-has-found";
 const ATTACK: [&str; 3] = ["own_port::attacker::attacker", "--exact", "--nocapture"];
 
-/// A server that counts who comes and answers each.
+/// A server that counts its connections and answers each.
 struct Server {
     port: u16,
     came: Arc<AtomicUsize>,
@@ -38,7 +38,7 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        // Both families, as far as there are two.
+        // Both address families, if both exist.
         let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).or_else(|_| TcpListener::bind("0.0.0.0:0"));
         let listener = listener.expect("a port");
         let port = listener.local_addr().expect("bound").port();
@@ -63,7 +63,7 @@ impl Server {
     }
 }
 
-/// A port whose queue is full: who connects to it waits.
+/// A port with a full queue: connecting to it waits.
 struct Full {
     port: u16,
     _held: Vec<OwnedFd>,
@@ -94,7 +94,7 @@ struct Place {
     deadline: Duration,
 }
 
-/// Each way to contain a child that this machine has.
+/// Every way to contain a child that this machine supports.
 fn places() -> Vec<Place> {
     let place = |namespaces| {
         let folder = tempfile::tempdir().expect("a folder");
@@ -153,7 +153,7 @@ fn has_notifications() -> bool {
     }
 }
 
-/// Nothing was reached, and all was tried.
+/// Nothing was reached, and everything was tried.
 fn assert_refused(said: &str) {
     let lines: Vec<&str> = said.lines().filter(|line| line.contains("REACHED ") || line.contains("refused ")).collect();
     let reached: Vec<&&str> = lines.iter().filter(|line| line.contains("REACHED ")).collect();
@@ -171,7 +171,7 @@ fn no_way_leads_to_the_daemons_port_and_each_leads_to_another() {
         let (daemon, other, full) = (Server::start(), Server::start(), Full::start());
         let told = json!({"port": daemon.port, "other": other.port, "full": full.port, "token": TOKEN}).to_string();
         let attack = |place: &Place| place.run(program().to_str().expect("text"), &ATTACK, &told).expect("it runs");
-        // Where the port is nobody's own each attempt arrives: this is what is tried.
+        // Where the port isn't the daemon's, each attempt succeeds: this shows that the attempts work.
         let open = attack(&place);
         assert!(open.stdout.text.contains("REACHED blocking 127.0.0.1"), "{open:?}");
         assert!(open.stdout.text.contains("REACHED after a fork") && daemon.came() > 20, "{open:?}");
@@ -244,7 +244,7 @@ fn a_program_that_waits_for_a_connection_is_ended_in_time_and_hears_its_signals(
             "perl -MSocket -e '$SIG{{ALRM}} = sub {{ print qq(alarm\\n); exit 3 }}; alarm 1; {connect}; print qq(over\\n)'"
         ));
         assert_eq!((alarmed.ending, alarmed.stdout.text.as_str()), (Ending::Exited(3), "alarm\n"), "{alarmed:?}");
-        // More than are waited for at once; then the deadline.
+        // More than can wait at once; then the deadline.
         place.deadline = Duration::from_secs(3);
         let begun = Instant::now();
         let many = format!(
@@ -261,7 +261,7 @@ fn a_program_that_waits_for_a_connection_is_ended_in_time_and_hears_its_signals(
         let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
         tasks.map(name).filter(|name| name.starts_with("contained-netw")).count()
     };
-    // Those of other tests end with their runs.
+    // Threads of other tests end with their runs.
     let patience = Instant::now() + harness::PATIENCE;
     while supervisors() > 0 {
         assert!(Instant::now() < patience, "a supervisor outlives its run");
@@ -269,7 +269,7 @@ fn a_program_that_waits_for_a_connection_is_ended_in_time_and_hears_its_signals(
     }
 }
 
-/// Local datagram sockets come in pairs only, and such a one could send to any other of this user.
+/// Local datagram sockets may only come in pairs, and even such a socket could send to any other socket of this user.
 #[test]
 fn local_datagram_sockets_cannot_be_had_by_pairs() {
     if !has_notifications() || !Path::new("/usr/bin/perl").exists() {
@@ -315,7 +315,7 @@ fn where_there_are_no_notifications_landlock_closes_the_port_or_the_program_wait
     }
 }
 
-/// A user's tool and a server of tools, each with network, port and token.
+/// A user's tool and a tool server, each with network, port and token.
 #[test]
 fn tools_and_servers_with_network_do_not_reach_the_daemon_that_runs_them() {
     if !has_notifications() {
@@ -337,7 +337,7 @@ fn tools_and_servers_with_network_do_not_reach_the_daemon_that_runs_them() {
             fs::set_permissions(tools.join(name), fs::Permissions::from_mode(0o755)).expect("executable");
         };
         let told = place.root.path().join("tools/told");
-        // The agent tells a short result whole.
+        // The agent repeats a short result completely.
         script(
             "knock.sh",
             format!(
@@ -345,7 +345,7 @@ fn tools_and_servers_with_network_do_not_reach_the_daemon_that_runs_them() {
                 told.display()
             ),
         );
-        // It learns the port by a pipe, which waits for the daemon to be there.
+        // It learns the port through a pipe, which waits until the daemon runs.
         let pipe = mail.join("told");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
         script(

@@ -1,5 +1,5 @@
-//! The page in a real browser, before a real daemon: chromium, as Debian ships it, driven by playwright. They are skipped
-//! aloud where they aren't installed, and required in `.ci/run`.
+//! The page in a real browser with a real daemon: chromium as Debian ships it, driven by playwright. If they aren't
+//! installed, the tests are skipped with a printed notice; `.ci/run` requires them.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::harness::Place;
 
 const CHROMIUM: &str = "/usr/bin/chromium";
 
-/// Someone before a browser.
+/// A person using a browser.
 struct Person {
     child: Child,
     orders: Option<ChildStdin>,
@@ -20,7 +20,7 @@ struct Person {
 }
 
 impl Person {
-    /// None where there is no browser, which is told loudly, and is a failure where there must be one.
+    /// None without a browser. That is printed, and is a failure where one is required.
     fn sit_down() -> Option<Self> {
         let folder = components::folder()?;
         let is_there = folder.join("node_modules/playwright-core").is_dir() && Path::new(CHROMIUM).is_file();
@@ -38,7 +38,7 @@ impl Person {
         Some(Self { child, orders, told: BufReader::new(told).lines() })
     }
 
-    /// Does one thing and gives what came of it.
+    /// Does one thing and returns the result.
     fn does(&mut self, deed: &Value) -> Value {
         writeln!(self.orders.as_mut().expect("open"), "{deed}").expect("ordered");
         let told = self.told.next().expect("an answer").expect("text");
@@ -63,7 +63,7 @@ impl Person {
 
 impl Drop for Person {
     fn drop(&mut self) {
-        // With the end of its orders it closes the browser, which would outlive a killed node.
+        // At the end of its orders it closes the browser, which would survive a killed node.
         self.orders.take();
         let _ = self.child.wait();
     }
@@ -85,7 +85,7 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
     person.clicks("Why 2 + 2 = 4");
     assert_eq!(person.does(&json!(["markup", ".steps"])), 0, "it is put away again");
 
-    // What a step rests on: what was expected, and what was not chosen.
+    // What a step depends on: the expectation, and the options not chosen.
     person.says("create a file tide.txt with the text high at noon");
     person.sees("log", "I wrote");
     person.says("find all txt files");
@@ -105,7 +105,7 @@ fn a_person_talks_stops_by_escape_and_goes_on_by_the_buttons() {
     person.sees("log", "stopped");
     assert!(!place.work().join("late.txt").exists());
 
-    // Reset asks first, and No leaves it.
+    // Reset asks first, and No cancels it.
     person.clicks("Reset …");
     assert_eq!(person.does(&json!(["focused"])), "sure-no");
     person.clicks("No, leave it");
@@ -176,7 +176,8 @@ fn a_lost_daemon_is_told_and_found_again_and_a_lost_stop_is_tried_again() {
     person.says("what is 2 + 2?");
     person.sees("alert", "That was not sent");
     let daemon = place.start_at(&url);
-    // The session was the killed daemon's. Coming in again leaves on the page what was said there.
+    // The session belonged to the killed daemon. After logging in again, the page still shows the earlier
+    // conversation.
     person.sees("alert", "Run maxim open again");
     person.does(&json!(["fill", "give its token", daemon.token]));
     person.clicks("Use it");
@@ -238,13 +239,13 @@ fn a_key_opens_the_page_once_a_reload_keeps_it_open_and_a_restart_of_the_daemon_
     person.sees("log", "2 + 2 = 4");
     assert_eq!(person.does(&json!(["stored"])), json!([["session"], [], ""]));
 
-    // Another tab has nothing of this one, and the key is used up.
+    // Another tab has no access from this one, and the key is used up.
     person.does(&json!(["tab", daemon.url]));
     person.sees("status", "after you come in");
     person.sees("form", "run maxim open");
     person.does(&json!(["tab", page]));
     person.sees("alert", "this key was used already or is too old");
-    // Whoever shows nothing stops it all the same, and does no more.
+    // Even without a session a person can stop, and nothing else.
     person.does(&json!(["press", "Escape"]));
     person.sees("status", "Stopped from this page");
     let stop = daemon.get("/v1/status").1["stop"].clone();

@@ -45,9 +45,9 @@ impl Fault {
     }
 }
 
-/// A body, as the motor sees it. Called by one thread; nothing here may block for longer than a few milliseconds.
+/// A body, as the motor sees it. Only one thread calls it; no call may block for longer than a few milliseconds.
 ///
-/// `now` is the motor's clock: monotonic, from the start of the motor.
+/// `now` is the motor's clock: monotonic, from the motor's start.
 pub trait Driver: Send {
     /// How far and how fast the body may move.
     fn limits(&self) -> Limits;

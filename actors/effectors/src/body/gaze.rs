@@ -23,9 +23,9 @@ const LOOK: Duration = Duration::from_millis(50);
 
 const NO_EYES: &str = "no sense reports where things are; send what is seen with its box to POST /v1/observations";
 
-/// How far the head has to turn and nod, in degrees: left and down.
+/// How far the head must turn and nod, in degrees: left and down.
 fn away(seen: &Seen, view: [f64; 2]) -> [f64; 2] {
-    // A pinhole: the picture is flat.
+    // A pinhole camera: the picture is flat.
     let angle = |share: f64, width: f64| (2.0 * share * (width.to_radians() / 2.0).tan()).atan().to_degrees();
     [-angle(seen.right, view[0]), angle(seen.down, view[1])]
 }
@@ -90,7 +90,7 @@ impl Body {
             target = next;
         }
         if self.0.shared.stops() != stops {
-            return ToolOutcome::failed(ToolFailure::new(ErrorKind::Stopped, "looking was ended by the stop"));
+            return ToolOutcome::failed(ToolFailure::new(ErrorKind::Stopped, "the stop ended the look"));
         }
         let lost = is_live && !lasts.is_zero() && watch.elapsed() < lasts;
         let mut output = json!({

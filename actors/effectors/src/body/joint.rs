@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// How many joints there are.
+/// Number of joints.
 pub const JOINTS: usize = 9;
 
 /// A degree of freedom.
@@ -89,7 +89,7 @@ impl Joint {
     }
 }
 
-/// Where all joints are, in metres and radians.
+/// The positions of all joints, in metres and radians.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pose([f64; JOINTS]);
 
@@ -141,7 +141,7 @@ pub fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0 + 0.0
 }
 
-/// How far and how fast a joint may go.
+/// The limits of a joint's position and speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     pub low: f64,
@@ -150,11 +150,11 @@ pub struct Range {
     pub speed: f64,
 }
 
-/// What a body can do.
+/// The limits of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     ranges: [Range; JOINTS],
-    /// How far the head may be turned against the trunk, in radians.
+    /// Maximum angle between head and trunk, in radians.
     twist: f64,
 }
 

@@ -19,7 +19,7 @@ use maxim_tools::robot;
 /// Renewals in the length of a lease. The loss of a few is tolerated, even if half of the lease is for the body to come
 /// to rest.
 const RENEWALS: u32 = 10;
-/// Longer than any movement and its wait.
+/// Longer than any movement including its wait.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Attends movements.
@@ -110,7 +110,7 @@ impl Performs<SceneNoticed> for BodyKeeper {
     }
 
     fn abandoned(_noticed: &SceneNoticed, _why: &str, _operation: &Operation<Self>) {
-        // Likewise.
+        // The same.
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use maxim_bus::clock::monotonic_micros;
 
-/// Renewed by the brain, read by the motor.
+/// The brain renews it, the motor reads it.
 #[derive(Debug)]
 pub struct Lease {
     length: Duration,

@@ -11,7 +11,7 @@ use super::{Body, Fault};
 use maxim_tools::robot::{Limbs, MOVE};
 use maxim_tools::{ErrorKind, Reversal, SideEffectKind, ToolFailure, ToolOutcome};
 
-/// Joints that a call names by their own names.
+/// Joints that a call may name directly.
 const NAMED: [Joint; 7] = [Joint::X, Joint::Y, Joint::Z, Joint::Roll, Joint::Pitch, Joint::Yaw, Joint::BodyYaw];
 
 impl Limbs for Body {
@@ -121,7 +121,7 @@ pub(super) fn outcome(ended: Result<Moved, MoveFailure>, back: Option<Reversal>)
         output["at_limit"] = json!(limits);
     }
     if moved.path.was_stretched {
-        output["slowed"] = json!("the joints are slower than the duration that was asked");
+        output["slowed"] = json!("the joints can't move fast enough for the requested duration");
     }
     if let Some(back) = back.and_then(|back| serde_json::to_value(back).ok()) {
         output["reversal"] = back;

@@ -99,7 +99,7 @@ enum Hand {
     Off,
     /// In the caller, in virtual time.
     Inline(Box<Motor>),
-    /// A thread.
+    /// A thread of its own.
     Live,
 }
 
@@ -237,7 +237,7 @@ impl Body {
     fn off(&self) -> String {
         match self.0.plan.driver {
             DriverPlan::None => NO_BODY.into(),
-            _ => "nobody moves the body here; only a running agent does".into(),
+            _ => "this process doesn't move the body; only a running agent does".into(),
         }
     }
 
@@ -329,7 +329,7 @@ fn run(mut motor: Motor) {
     motor.driver.release(now);
 }
 
-/// A panic of a driver costs the movement, not the thread; the body is stopped.
+/// A panic of a driver ends the movement, not the thread; the body is frozen.
 fn fenced<T>(motor: &mut Motor, work: impl FnOnce(&mut Motor) -> T) -> Option<T> {
     let done = catch_unwind(AssertUnwindSafe(|| work(motor)));
     if done.is_err() {

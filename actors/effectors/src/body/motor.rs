@@ -49,7 +49,7 @@ impl Pace {
         }
     }
 
-    /// Waits for `time`, or, live, for a stop.
+    /// Waits for `time`; in real time a stop ends the wait.
     fn wait(&mut self, time: Duration, latch: &StopLatch) {
         match self {
             Self::Virtual { ahead, .. } => *ahead = time,
@@ -137,7 +137,7 @@ impl Motor {
         let before = self.look().map_err(MoveFailure::Fault)?;
         let goal = order.goal.from(&before.pose);
         if !goal.is_finite() {
-            return Err(MoveFailure::Fault(Fault::Broken("a goal that is no number".into())));
+            return Err(MoveFailure::Fault(Fault::Broken("a goal that isn't a number".into())));
         }
         let path = Path::plan(before.pose, &goal, order.lasts, &self.limits);
         self.watch.begin();
@@ -198,7 +198,7 @@ impl Motor {
             self.latch.permit(EffectKind::Motion).map_err(|stopped| MoveFailure::Stopped(stopped.to_string()))?;
         self.driver.target(pose, now, &permit).map_err(MoveFailure::Fault)?;
         if matches!(self.pace, Pace::Virtual { .. }) {
-            // Brain and motor are one thread here.
+            // Brain and motor share one thread here.
             self.shared.lease.renew();
         }
         Ok(())
@@ -230,7 +230,7 @@ pub(super) fn missed(joint: Joint, asked: f64, reached: f64) -> String {
     format!("{} is at {} {unit} instead of {} {unit}", joint.name(), shown(reached), shown(asked))
 }
 
-/// Microseconds since a moment of the monotonic clock.
+/// Microseconds since a time of the monotonic clock.
 pub(super) fn since_us(moment: u64) -> u64 {
     monotonic_micros().saturating_sub(moment)
 }

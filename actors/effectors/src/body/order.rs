@@ -58,7 +58,7 @@ pub struct Order {
     pub params: Json,
 }
 
-/// A movement that happened.
+/// A completed movement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
     pub before: Pose,

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use super::joint::{Clamped, Joint, Limits, Pose};
 
-/// Peak speed of a minimum-jerk movement over its mean speed: 15/8, at half time.
+/// Ratio of peak to mean speed of a minimum-jerk movement: 15/8, at half time.
 const PEAK: f64 = 15.0 / 8.0;
 /// No movement is shorter than this, however near the goal is: a jump is no movement.
 const SHORTEST: Duration = Duration::from_millis(100);
 /// No movement is longer than this: its caller waits for the end.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A movement that the body can do.
+/// A movement within the body's limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     pub from: Pose,
@@ -21,7 +21,7 @@ pub struct Path {
     pub lasts: Duration,
     /// The joints whose goal was limited.
     pub clamped: Vec<Clamped>,
-    /// The asked time was too short for the joints' speeds.
+    /// The requested duration was too short for the joints' speeds.
     pub was_stretched: bool,
 }
 

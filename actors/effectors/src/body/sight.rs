@@ -18,7 +18,7 @@ const SOURCES: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
     pub name: String,
-    /// From the middle of the picture, as shares of it: to the right, and down; -0.5 to 0.5.
+    /// Distance from the middle, as a fraction of the picture: to the right, and down; -0.5 to 0.5.
     pub right: f64,
     pub down: f64,
     /// Grows with each picture.

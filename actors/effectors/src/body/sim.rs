@@ -26,7 +26,7 @@ struct State {
     lease: Duration,
     pose: Pose,
     target: Option<Pose>,
-    /// Until when the target holds.
+    /// When the target expires.
     until: Duration,
     now: Duration,
     fault: Option<Fault>,
@@ -98,19 +98,19 @@ impl SimBody {
         self.0.lock().loads.insert(joint, load);
     }
 
-    /// Somebody moves it by hand.
+    /// Moves it by hand.
     pub fn push(&self, joint: Joint, to: f64) {
         self.0.lock().pose[joint] = to;
     }
 
-    /// Called with the number of each target, from 1, right after it was accepted.
+    /// The hook is called with the number of each target, from 1, right after it was accepted.
     pub fn on_target(&self, hook: impl FnMut(u64) + Send + 'static) {
         self.0.lock().hook = Some(Box::new(hook));
     }
 }
 
 impl State {
-    /// Lets time pass up to `now`.
+    /// Advances time to `now`.
     fn advance(&mut self, now: Duration) {
         self.pose = self.pose_at(now);
         self.now = self.now.max(now);

@@ -21,7 +21,7 @@ const TURN: f64 = 2.0;
 const HARD: f64 = 0.8;
 const BORNE: Duration = Duration::from_secs(1);
 
-/// Something that strains the body.
+/// A strain on the body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strain {
     pub kind: PainKind,

@@ -1,4 +1,4 @@
-//! The motor on a simulated body: in virtual time, and on its own thread where the thread is the point.
+//! The motor with a simulated body: in virtual time, and on its own thread if the test is about the thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -312,7 +312,7 @@ fn a_stop_freezes_a_moving_body_at_once() {
     let (targets, _) = live.sim.accepted();
     until("it is told", || live.body.report()["froze_after_us"].is_u64());
     let froze = live.body.report()["froze_after_us"].as_u64().expect("told");
-    // The bound is 20 ms; a machine that is busy with other tests may take the thread away for longer.
+    // The bound is 20 ms; a machine busy with other tests may suspend the thread for longer.
     assert!(froze < 500_000, "{froze} us");
     let after = live.body.carry_out(MOVE, &json!({"yaw": 0}), None);
     assert_eq!((after.error_kind, live.sim.accepted().0), (Some(ErrorKind::Stopped), targets));

@@ -40,7 +40,7 @@ pub struct Accepted {
     pub differs: bool,
 }
 
-/// Something for a listener of the channel.
+/// A message for a listener of the channel.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Said {
@@ -54,7 +54,7 @@ type Acknowledgement = oneshot::Sender<Result<Accepted, String>>;
 struct State {
     acknowledgements: HashMap<MessageId, Acknowledgement>,
     turns: HashMap<MessageId, Vec<oneshot::Sender<Result<TurnEnded, String>>>>,
-    /// The newest ended turns, and in which order they ended.
+    /// The newest ended turns, and the order in which they ended.
     recent: HashMap<MessageId, TurnEnded>,
     recent_order: VecDeque<MessageId>,
     /// At this number of entries, the next search for dropped waiters.

@@ -78,7 +78,7 @@ impl Door {
         let answer = told.ok().and_then(Result::ok).unwrap_or(Err(Unanswered::Late(limit.as_secs())))?;
         match answer.downcast::<A>() {
             Ok(answer) => Ok(*answer),
-            Err(_) => Err(Unanswered::Lost(format!("it is no {}", A::NAME))),
+            Err(_) => Err(Unanswered::Lost(format!("it isn't of type {}", A::NAME))),
         }
     }
 

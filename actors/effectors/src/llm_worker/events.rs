@@ -109,7 +109,7 @@ impl Reader {
         if self.data.len() > MODEL_LINE.limit { Err(Fault::Excess(MODEL_LINE)) } else { Ok(()) }
     }
 
-    /// A blank line has come.
+    /// A blank line was received.
     fn end_of_event(&mut self) -> Result<Option<Step>, Fault> {
         let data = std::mem::take(&mut self.data);
         let (has_data, is_keepalive) = (std::mem::take(&mut self.has_data), std::mem::take(&mut self.is_keepalive));

@@ -40,7 +40,7 @@ pub use queue::CallQueue;
 pub use reply_format::ReplyFormat;
 pub use tape::{Tape, TapedReply};
 
-/// Where the model is.
+/// The model's server.
 #[derive(Clone)]
 pub struct ModelServer {
     /// With its version path, e.g. `http://127.0.0.1:8080/v1`.
@@ -53,7 +53,7 @@ pub struct ModelServer {
     pub roots: Roots,
     /// How this server can be asked for JSON.
     pub format: Arc<ReplyFormat>,
-    /// Whether replies come in pieces while the model writes.
+    /// Whether replies are streamed while the model writes.
     pub stream: bool,
     /// For a whole call, including connection, retries and pauses.
     pub timeout: Duration,
@@ -104,7 +104,7 @@ impl fmt::Display for ModelSource {
 
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// The most calls at once that can be allowed.
+/// The maximum that can be allowed as concurrent calls.
 pub const CALLS_MAX: usize = 1024;
 
 /// How often a stop is checked for while a call runs.
@@ -113,7 +113,7 @@ const STOP_CHECK: Duration = Duration::from_millis(20);
 /// The pause before the first retry; each further one is twice as long, plus or minus a half.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Talks to the model, if there is one.
+/// Asks the model, if there is one.
 pub struct LlmWorker {
     source: Result<Source, String>,
 }
@@ -231,7 +231,7 @@ impl Line {
                     fault
                 });
             }
-            tracing::warn!(server = self.server.base_url, %fault, ?pause, "a model call is tried again");
+            tracing::warn!(server = self.server.base_url, %fault, ?pause, "a model call is retried");
             tokio::time::sleep(pause).await;
             retry += 1;
         }

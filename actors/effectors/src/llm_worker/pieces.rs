@@ -45,7 +45,7 @@ impl Pieces {
             if let Some(reason) = choice.get("finish_reason").and_then(Json::as_str) {
                 self.finish = Some(reason.into());
             } else if choice.get("message").is_some() {
-                self.finish = Some("stop".into()); // some servers leave it out of a whole reply
+                self.finish = Some("stop".into()); // some servers omit it in a complete reply
             }
         }
         let tokens = |field: &str| {

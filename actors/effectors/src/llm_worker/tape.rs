@@ -16,7 +16,7 @@ type Request = (String, String);
 #[derive(Debug)]
 struct Waiting {
     request: Request,
-    /// The same without numbers and ids.
+    /// The request without numbers and ids.
     countless: Request,
     reply: ModelReply,
 }

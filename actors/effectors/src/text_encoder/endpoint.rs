@@ -13,7 +13,7 @@ use crate::http_client;
 use crate::server_fault::{Fault, accepted, clip, told, unsent, whole};
 
 const CONNECT: Duration = Duration::from_secs(5);
-/// The pause before the first retry; each further one is twice as long.
+/// The delay before the first retry; it doubles with each further one.
 const PAUSE: Duration = Duration::from_millis(300);
 /// Numbers of a vector, at most: far more than any encoder makes.
 const DIMS_MAX: usize = 16_384;
@@ -112,7 +112,7 @@ impl Endpoint {
             if retry >= fault.retries() || watch.elapsed() + pause >= self.server.timeout {
                 return Err(fault);
             }
-            tracing::warn!(server = self.server.base_url, %fault, ?pause, "an embeddings call is tried again");
+            tracing::warn!(server = self.server.base_url, %fault, ?pause, "an embeddings call is retried");
             tokio::time::sleep(pause).await;
             retry += 1;
         }

@@ -137,7 +137,7 @@ impl TextEncoder {
 impl Effector for TextEncoder {
     const NAME: RegionName = rooms::TEXT_ENCODER;
     const STAGE: Stage = Stage::Memory;
-    /// A question doesn't wait for a batch.
+    /// So that a question doesn't wait for a batch.
     const CONCURRENT: usize = 4;
 
     fn card() -> EffectorCard<Self> {

@@ -36,7 +36,7 @@ pub struct StaticModel {
     /// Row and weight of each piece.
     pieces: Vec<(usize, f32)>,
     vocabulary: HashMap<String, usize>,
-    /// Bytes of the longest piece.
+    /// Length of the longest piece, in bytes.
     longest: usize,
     normalising: Normalising,
     unknown: Option<usize>,
@@ -65,7 +65,7 @@ struct Tokenizer {
 
 impl StaticModel {
     /// # Errors
-    /// A file is missing or is of another kind of model; the error says what is supported.
+    /// A file is missing or contains another kind of model; the error says what is supported.
     pub fn open(folder: &Path) -> Result<Self, BadFolder> {
         let read = |name: &str| {
             let file = folder.join(name);

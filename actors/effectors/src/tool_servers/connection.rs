@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// An idle server is asked for a sign of life this often.
 const LOOK: Duration = Duration::from_secs(30);
-/// The pause before the next attempt, doubled with each failure.
+/// The delay before the next attempt, doubled with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// After a connection of this length, the pauses start again with the shortest.
@@ -108,7 +108,7 @@ async fn hold(server: Arc<Server>, world: World) -> String {
             () = changed.notified() => match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, &peer)).await {
                 Ok(Ok(list)) => take_in(&server, &world, &peer, &list),
                 Ok(Err(why)) => break why,
-                Err(_) => break "it didn't say in time what it offers".to_owned(),
+                Err(_) => break "it didn't list its tools in time".to_owned(),
             },
             () = server.suspected.notified() => {
                 if let Some(why) = lost(&peer).await {
@@ -160,7 +160,7 @@ fn take_in(server: &Server, world: &World, peer: &Peer<RoleClient>, list: &ToolL
     }
     let name = &server.plan.name;
     (world.tell)(match &server.remembered {
-        Some(_) if changes.is_empty() => format!("the tool server {name} offers again what it did at the start"),
+        Some(_) if changes.is_empty() => format!("the tool server {name} offers the same tools again as at the start"),
         None => format!("the tool server {name} is new and brings {} tools, from the next start on", list.tools.len()),
         Some(_) => format!("the tool server {name} has changed ({}), for the next start", told(&changes)),
     });
@@ -227,7 +227,7 @@ async fn open(server: &Server, latch: &StopLatch, sandbox: &SandboxPolicy) -> Re
         match tokio::time::timeout(PATIENCE, tools_of(&server.plan.name, service.peer())).await {
             Ok(Ok(list)) => Ok((service, list)),
             Ok(Err(why)) => Err(why),
-            Err(_) => Err("it didn't say in time what it offers".to_owned()),
+            Err(_) => Err("it didn't list its tools in time".to_owned()),
         }
     };
     let listed = tokio::select! {

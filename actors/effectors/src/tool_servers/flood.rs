@@ -120,7 +120,7 @@ impl Flood {
 
     fn why() -> String {
         format!(
-            "it floods: for more than {} s it says more than {} lines or {} bytes a second; it is left",
+            "it floods: for more than {} s it sent more than {} lines or {} bytes a second; it is disconnected",
             BURST, MCP_LINES.limit, MCP_BYTES.limit
         )
     }

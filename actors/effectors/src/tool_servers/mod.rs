@@ -52,7 +52,7 @@ pub struct ToolServers {
     folder: ListFolder,
 }
 
-/// Keeps the connections while it is held.
+/// Keeps the connections until it is dropped.
 pub struct Connected {
     _end: watch::Sender<bool>,
 }

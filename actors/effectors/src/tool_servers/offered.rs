@@ -44,12 +44,12 @@ pub struct ToolList {
     pub server: String,
     /// By name, each once.
     pub tools: Vec<OfferedTool>,
-    /// Names of tools beyond the bounds, with the reason.
+    /// Names of tools beyond the limits, with the reason.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }
 
-/// How a list differs from an earlier one.
+/// The difference between a list and an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "change", content = "tool")]
 pub enum Change {
@@ -118,8 +118,7 @@ impl ToolList {
             } else if size > SAID {
                 left_out.insert(plain(&tool.name, NOTE), format!("its description is longer than {SAID} bytes"));
             } else if by_name.len() >= TOOLS {
-                left_out
-                    .insert(plain(&tool.name, NOTE), format!("a server may bring {TOOLS} tools, and this is one more"));
+                left_out.insert(plain(&tool.name, NOTE), format!("a server may offer at most {TOOLS} tools"));
             } else {
                 by_name.insert(tool.name.clone(), tool);
             }
@@ -158,7 +157,7 @@ fn sorted(value: &Json) -> Json {
     }
 }
 
-/// Descriptions and titles anywhere in a schema.
+/// Cleans descriptions and titles anywhere in a schema.
 fn make_plain(schema: &mut Json) {
     match schema {
         Json::Object(fields) => {

@@ -14,11 +14,11 @@ use maxim_tools::EffectClass;
 /// A server of tools.
 #[derive(Clone, Debug)]
 pub struct ServerPlan {
-    /// Begins the names of its tools: lower-case letters, digits and `_`.
+    /// The prefix of its tools' names: lower-case letters, digits and `_`.
     pub name: String,
     pub reach: Reach,
     pub terms: Terms,
-    /// How long one call may take.
+    /// Time limit of one call.
     pub deadline: Duration,
 }
 
@@ -34,7 +34,7 @@ pub enum Reach {
 pub struct ProgramPlan {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Environment variables that it gets, with their values; never logged.
+    /// Its environment variables with their values; never logged.
     pub environment: BTreeMap<String, String>,
     pub readable: Vec<PathBuf>,
     pub writable: Vec<PathBuf>,

@@ -17,7 +17,7 @@ use super::{LeftOut, ListFolder, ServerPlan, answer};
 use maxim_tools::contained::SandboxPolicy;
 use maxim_tools::{ErrorKind, ToolFailure, ToolOutcome};
 
-/// Longest text of a server in an error, in characters.
+/// Maximum length of a server's text in an error, in characters.
 pub(super) const TOLD: usize = 500;
 
 /// A server and its tools.
@@ -35,7 +35,7 @@ pub(super) struct Server {
     pub suspected: Notify,
 }
 
-/// What surrounds the connections of an agent.
+/// What all connections of an agent share.
 #[derive(Clone)]
 pub(super) struct World {
     pub handle: tokio::runtime::Handle,
@@ -207,7 +207,7 @@ impl Server {
                 Ok(answer::outcome(&self.plan.name, tool, &result, cap))
             }
             Ok(Called::Answered(Ok(_))) => {
-                Err(self.failed(ErrorKind::Failed, format!("{tool} wants to ask back, which isn't possible here")))
+                Err(self.failed(ErrorKind::Failed, format!("{tool} asked a question, which isn't possible here")))
             }
             Ok(Called::Answered(Err(error))) => Err(self.broken(tool, &error)),
             Ok(Called::Stopped) => Err(self.failed(

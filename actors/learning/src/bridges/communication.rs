@@ -1,14 +1,14 @@
-//! The communication bridge: which messages were welcome, and to whom when?
+//! The communication bridge: which messages were welcome, to whom and when?
 //!
 //! Biology: the temporoparietal junction and the reward of being understood.
-//! Law: what a person says within ten minutes of a message is read as thanks (λ = 1), a complaint (λ = 0) or a reply; of
-//! an unprompted message a reply counts 0.7 and silence 0.3, of an answer neither says anything. Welcome w ← w + α(λ − w)
-//! from ½, α = 0.3, per person and per hour of the day where the body is; at an hour it is (n·w_hour + 3·w)/(n + 3). Below
-//! 0.35 the brain confirms in a word. A person who says outright how to be spoken to is heard at once. What was learned of
-//! who may command is offered for general knowledge (`manner`).
-//! Remembers: each person's values, the newest 256 people. Forgets: who wasn't heard of for longest, and in which turns it
-//! learned that are gone.
-//! Down: habit speaks as it was told last.
+//! Law: what a person says within ten minutes of a message counts as thanks (λ = 1), a complaint (λ = 0) or a reply.
+//! After an unprompted message a reply counts 0.7 and silence 0.3; after an answer neither counts. Welcome w ← w +
+//! α(λ − w) from ½, α = 0.3, per person and per hour of the day at the body's place. At an hour it is (n·w_hour +
+//! 3·w)/(n + 3). Below 0.35 the brain confirms in one word. An explicit wish about how to be spoken to takes effect
+//! at once. What was learned about people who may command is offered as general knowledge (`manner`).
+//! Remembers: the values of the 256 people heard most recently. Forgets: the person not heard from for longest, and
+//! the ids of removed turns.
+//! Down: habit keeps speaking as it was last told.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,15 +30,15 @@ use super::gist::plain_words;
 use maxim_region::wiring;
 use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
-/// Turns that are remembered as evidence.
+/// Turns remembered as evidence.
 const EVIDENCE: usize = 16;
 /// Learning rate α.
 const ALPHA: f64 = 0.3;
-/// A later message isn't taken as a reaction.
+/// A message later than this doesn't count as a reaction.
 const REACTION: SignedDuration = SignedDuration::from_mins(10);
 /// Below this, confirmations are one word.
 const BRIEF: f64 = 0.35;
-/// What a person's whole value counts against an hour's, in observations.
+/// Weight of a person's overall value against an hour's, in observations.
 const PRIOR: f64 = 3.0;
 const PEOPLE: usize = 256;
 /// Longer utterances are about something else.
@@ -76,7 +76,7 @@ const BREVITY: &[&str] = &[
 const DETAIL: &[&str] =
     &["more detail", "be verbose", "longer answers", "full answers", "tell me more", "don t be so brief"];
 
-/// What a person's words say of the message before.
+/// What a person's words say about the message before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     Thanks,
@@ -86,7 +86,7 @@ pub enum Reaction {
     Reply,
 }
 
-/// Reads a reaction out of a short utterance; everything else is a reply.
+/// Reads a reaction from a short utterance; anything else is a reply.
 pub fn reaction(text: &str) -> Reaction {
     let words = plain_words(text);
     if words.len() > MOST_WORDS {
@@ -105,7 +105,7 @@ pub fn reaction(text: &str) -> Reaction {
     }
 }
 
-/// λ of a reaction; none where it teaches nothing. `unprompted`: the message wasn't an answer.
+/// λ of a reaction; none if it teaches nothing. `unprompted`: the message wasn't an answer.
 pub fn reward(reaction: Option<Reaction>, unprompted: bool) -> Option<f64> {
     match (reaction, unprompted) {
         (Some(Reaction::Thanks), _) => Some(1.0),
@@ -140,14 +140,14 @@ impl Welcome {
 pub(super) struct Person {
     pub(super) welcome: Welcome,
     hours: BTreeMap<u8, Welcome>,
-    /// Said outright: brief or in full.
+    /// An explicit wish: brief or in full.
     wish: Option<bool>,
-    /// The newest message to this person, until a reaction came.
+    /// The newest message to this person, until a reaction comes.
     message: Option<Message>,
     /// The newest turn that this person began.
     turn: Option<MessageId>,
     heard: Timestamp,
-    /// How far whoever speaks by this name was believed last.
+    /// The trust of the latest message under this name.
     #[serde(default)]
     pub(super) trust: Option<Trust>,
     /// The newest turns with reactions that taught something.
@@ -158,7 +158,7 @@ pub(super) struct Person {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Message {
     at: Timestamp,
-    /// Of the day where the body is. A state of before has none.
+    /// Values by hour of the day at the body's place. Older states have none.
     #[serde(default)]
     hour: Option<u8>,
     unprompted: bool,
@@ -175,7 +175,7 @@ impl Person {
         self.wish.unwrap_or(self.welcome.value < BRIEF)
     }
 
-    /// Hours at which it is otherwise than at most.
+    /// Hours at which the manner differs from the usual one.
     fn exceptions(&self) -> BTreeMap<u8, bool> {
         let brief = |hour: u8| self.wish.unwrap_or(self.at_hour(hour) < BRIEF);
         let hours = self.hours.keys().map(|hour| (*hour, brief(*hour)));
@@ -238,7 +238,7 @@ impl Region for CommunicationBridge {
     const NAME: RegionName = rooms::COMMUNICATION_BRIDGE;
     const STAGE: Stage = Stage::Learning;
     type Event = CommunicationEvent;
-    /// The zone by which hours are told.
+    /// The time zone for hours.
     type Settings = TimeZone;
 
     fn apply(&mut self, event: CommunicationEvent) {
@@ -247,7 +247,7 @@ impl Region for CommunicationBridge {
                 let person = self.person(who, at);
                 let unprompted = person.turn != Some(turn);
                 if unprompted {
-                    // Nobody reacted to the one before.
+                    // There was no reaction to the previous message.
                     person.react(None, at);
                 }
                 person.message = Some(Message { at, hour, unprompted });
@@ -312,7 +312,7 @@ impl CommunicationBridge {
         person
     }
 
-    /// Keeps it, and tells how this person wants to be spoken to if that is new.
+    /// Stores the event, and reports how this person wants to be spoken to if that is new.
     fn learn(&self, channel: &str, sender: &str, event: CommunicationEvent, pulse: &mut Pulse<'_, Self>) {
         let who = who(channel, sender);
         let mut later =
@@ -524,7 +524,7 @@ mod tests {
         let tokyo = TimeZone::get("Asia/Tokyo").expect("a zone");
         let mut rig: Rig<CommunicationBridge> = Rig::new(tokyo.clone(), ear::<MannerLearned>);
         for n in 1..=2 {
-            // The second message says that nobody reacted to the first.
+            // The second message shows that there was no reaction to the first.
             rig.send(told(n));
         }
         let there = u8::try_from(monday_morning().to_zoned(tokyo).hour()).expect("an hour");

@@ -1,4 +1,4 @@
-//! What the fear bridge offers for general knowledge: with what a tool goes wrong that goes well otherwise.
+//! What the fear bridge offers as general knowledge: words with which an otherwise reliable tool goes wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use maxim_bus::units::Confidence;
 use super::fear::{FearBridge, Lived};
 use maxim_region::{Hears, Pulse, Region};
 
-/// How much more often it must go wrong with a word than without, as a share: else it is the tool that goes wrong, which the
-/// nucleus accumbens knows.
+/// How much more often it must go wrong with a word than without, as a share. Otherwise the tool itself is the
+/// problem, which the nucleus accumbens knows already.
 const MORE_OFTEN: f64 = 0.3;
-/// Candidates in one answer, at most.
+/// Maximum number of candidates in one answer.
 const MOST: usize = 64;
 
-/// Actions and failures.
+/// Numbers of actions and failures.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     lived: u64,
@@ -27,7 +27,7 @@ impl Tally {
         self.failed += u64::from(failed);
     }
 
-    /// Share of failures; of none nothing is known, which counts as well.
+    /// Share of failures; 0 without actions.
     fn share(self) -> f64 {
         if self.lived == 0 { 0.0 } else { self.failed as f64 / self.lived as f64 }
     }
@@ -42,7 +42,7 @@ fn candidates<'a>(lived: impl Iterator<Item = &'a Lived> + Clone, asked: &OfferC
             with.entry((&one.context.tool, word)).or_default().count(one.failed);
         }
     }
-    // Words that always come together say one thing.
+    // Words that always occur together are one statement.
     let mut told: BTreeSet<(&str, Vec<&str>)> = BTreeSet::new();
     let mut found = Vec::new();
     for ((tool, word), tally) in with {

@@ -1,13 +1,13 @@
 //! The escalation bridge: should a person be asked?
 //!
 //! Biology: the anterior cingulate, which learns when to call for help.
-//! Law: per kind of goal and hour of the day it counts what asking led to (allowed, denied, nobody answered), each with
-//! one count added (Laplace). From three on: answered with less than ¼ → asking is of no use at this hour; allowed with ≥ 0.8 → needn't be
-//! asked; allowed with ≤ 0.2 → not without asking. The kind at the hour speaks first, then the kind, then the hour.
-//! Fear's own questions stay: counsel lowers no rule, it moves autonomy's bar and turns a useless question into a no. It
-//! holds for a week from the newest question on; then asking is tried again.
-//! Remembers: counts, halved from sixteen on, so that the newer count more. Forgets: thereby.
-//! Down: autonomy and the gate go on with what they were told.
+//! Law: per kind of goal and hour of the day it counts the results of asking (allowed, denied, no answer), each with
+//! one count added (Laplace). From three on: answered with less than ¼ → asking is useless at this hour; allowed with
+//! ≥ 0.8 → no need to ask; allowed with ≤ 0.2 → never without asking. The kind at the hour decides first, then the
+//! kind, then the hour. Fear's own questions stay: counsel lowers no rule. It moves autonomy's bar and turns a
+//! useless question into a no. It holds for a week after the newest question; then asking is tried again.
+//! Remembers: counts, halved from sixteen on, so that newer ones weigh more. Forgets: by halving.
+//! Down: autonomy and the gate keep what they were told.
 
 use std::collections::BTreeMap;
 
@@ -24,20 +24,20 @@ use super::law::BridgeLaw;
 use maxim_region::wiring;
 use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
-/// Questions at which all counts are halved.
+/// Number of questions at which all counts are halved.
 const FULL: u32 = 16;
-/// Kinds of goals that are remembered.
+/// Maximum number of kinds of goals.
 const KINDS: usize = 512;
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct EscalationSettings {
-    /// The zone by which hours are told.
+    /// The time zone for hours.
     pub zone: TimeZone,
     pub law: BridgeLaw,
 }
 
-/// What asking led to.
+/// The results of asking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     allowed: u32,
@@ -76,13 +76,13 @@ impl Asked {
         f64::from(1 + self.allowed) / f64::from(2 + self.allowed + self.denied)
     }
 
-    /// What it teaches about asking at such an hour.
+    /// What it teaches about asking at this hour.
     fn at_hour(&self, law: &BridgeLaw) -> Option<Counsel> {
         let asked = self.allowed + self.denied + self.expired;
         (asked >= law.asking_cases_min && self.answered() < law.asking_unanswered_below).then_some(Counsel::Unanswered)
     }
 
-    /// What it teaches about what people say.
+    /// What it teaches about people's answers.
     fn of_answers(&self, law: &BridgeLaw) -> Option<Counsel> {
         let enough = self.allowed + self.denied >= law.asking_cases_min;
         match self.agreed() {
@@ -95,12 +95,12 @@ impl Asked {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EscalationBridge {
-    /// By kind of goal and hour of the day where the body is.
+    /// By kind of goal and hour of the day at the body's place.
     kinds: BTreeMap<String, BTreeMap<u8, Asked>>,
     questions: u64,
 }
 
-/// Untagged: an answer is written as it always was.
+/// Untagged, so that answers keep their old format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum EscalationEvent {
@@ -108,7 +108,7 @@ pub enum EscalationEvent {
     Imported(StatePuts),
 }
 
-/// What asking led to.
+/// One result of asking.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ended {
     kind: String,
@@ -176,7 +176,7 @@ impl RemembersInState for EscalationBridge {
 }
 
 impl EscalationBridge {
-    /// What it would say: at this kind and hour, of this kind, of this hour.
+    /// Its counsel for this kind at this hour, for this kind, and for this hour.
     fn counsels(&self, kind: &str, hour: u8, law: &BridgeLaw) -> [Option<Counsel>; 3] {
         let none = BTreeMap::new();
         let hours = self.kinds.get(kind).unwrap_or(&none);

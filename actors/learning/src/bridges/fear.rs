@@ -1,12 +1,14 @@
-//! The fear bridge: how often did it go wrong in contexts like this?
+//! The fear bridge: how often did contexts like this end badly?
 //!
 //! Biology: the ventral hippocampus, which tells the amygdala where a danger was met.
-//! Law: contexts are the tool and the words of its parameters. Of those that are alike enough, the three most similar and
-//! all that are as similar as the third count (the newest twelve at most); the answer is the share of failures among
-//! them, and nothing with fewer than three. The gate multiplies it by its gain, so that b = 0.3 × share by default, and
-//! only ever becomes stricter. With what a tool goes wrong that goes well otherwise is offered for general knowledge (`danger`).
-//! Remembers: the newest actions with their ends. Forgets: the oldest, and those of an episode that a person has forgotten.
-//! Down: the gate decides with its plain thresholds after its deadline.
+//! Law: a context is the tool and the words of its parameters. Among the contexts similar enough, the three most
+//! similar and all that are as similar as the third count (the newest twelve at most). The answer is the share of
+//! failures among them; with fewer than three there is no answer. The gate multiplies the share by its gain (b = 0.3
+//! × share by default) and only becomes stricter. Words with which an otherwise reliable tool goes wrong are offered
+//! as general knowledge (`danger`).
+//! Remembers: the newest actions with their results. Forgets: the oldest, and those of an episode that a person has
+//! forgotten.
+//! Down: the gate decides by its plain thresholds after its deadline.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -26,16 +28,16 @@ use super::law::BridgeLaw;
 use maxim_region::wiring;
 use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
-/// Actions that are remembered.
+/// Maximum number of remembered actions.
 const REMEMBERED: usize = 256;
-/// Similar contexts that count, at most: what was long ago makes room for how it goes now.
+/// Maximum number of similar contexts that count, so that recent experience replaces old.
 const MOST: usize = 12;
-/// Contexts within this of the third count with it.
+/// Contexts within this distance of the third also count.
 const TIE: f64 = 0.05;
-/// Characters of the parameters that are looked at.
+/// Characters of the parameters that are examined.
 const LOOKED_AT: usize = 2_000;
 
-/// What an action was done with.
+/// The tool and words of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     pub(super) tool: String,
@@ -49,7 +51,7 @@ impl Context {
         Self { tool: tool.into(), words: gist(&text) }
     }
 
-    /// ½ for the same tool + ½ · Jaccard of the words; two calls without any words are alike in them.
+    /// ½ for the same tool + ½ · Jaccard of the words; two calls without words count as equal in this part.
     pub fn similarity(&self, other: &Self) -> f64 {
         let words =
             if self.words.is_empty() && other.words.is_empty() { 1.0 } else { alike(&self.words, &other.words) };
@@ -57,24 +59,24 @@ impl Context {
     }
 }
 
-/// A context with how it ended.
+/// A context with its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lived {
     pub(super) context: Context,
     pub(super) failed: bool,
-    /// The turn that it was done in; empty where it wasn't noted yet, and once sleep has let it go.
+    /// The turn of the action; empty if it wasn't noted yet, or after sleep has removed it.
     #[serde(default)]
     pub(super) episode: String,
 }
 
-/// Contexts that count and those of them that failed; `lived` the newest last.
+/// The number of contexts that count, and how many of them failed; `lived` is in order, the newest last.
 pub fn assess<'a>(lived: impl DoubleEndedIterator<Item = &'a Lived>, now: &Context, law: &BridgeLaw) -> (u32, u32) {
     let mut similar: Vec<(f64, bool)> = lived
         .rev()
         .map(|one| (one.context.similarity(now), one.failed))
         .filter(|(s, _)| *s >= law.danger_similar_from)
         .collect();
-    // Stable: of equals the newest stays first.
+    // A stable sort: among equals the newest stays first.
     similar.sort_by(|a, b| b.0.total_cmp(&a.0));
     let Some((third, _)) = similar.get(law.danger_cases_min.saturating_sub(1)).copied() else {
         return (similar.len() as u32, 0);
@@ -88,7 +90,7 @@ pub struct FearBridge {
     pub(super) lived: VecDeque<Lived>,
 }
 
-/// Untagged: a context is written as it always was.
+/// Untagged, so that contexts keep their old format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FearBridgeEvent {
@@ -131,12 +133,12 @@ impl RemembersInState for FearBridge {
 }
 
 impl Hears<ToolResult> for FearBridge {
-    /// A stop, a lost outcome, what isn't here or a wrong name say nothing of the context.
+    /// A stop, a lost result, a missing part or a wrong name says nothing about the context.
     fn heeds(result: &ToolResult) -> bool {
         let is_silent = |kind: FailureKind| {
             kind.teaches_nothing() || matches!(kind, FailureKind::UnknownTool | FailureKind::BadParams)
         };
-        // How an answer went says nothing of danger.
+        // The result of an answer says nothing about danger.
         result.tool != RESPOND && !result.failure.is_some_and(is_silent)
     }
 

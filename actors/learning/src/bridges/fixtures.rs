@@ -7,7 +7,7 @@ use maxim_bus::units::{Novelty, Salience};
 use maxim_bus::{MessageId, Trust};
 use serde_json::json;
 
-/// A moment in which the owner said `text` and these tools ended so.
+/// A moment in which the owner said `text`; the tools have the given results.
 pub(crate) fn lived(text: &str, actions: &[(&str, &str)]) -> EpisodeLived {
     let id = MessageId::from_parts(text.len() as u64, actions.len() as u128);
     let action = |(tool, status): &(&str, &str)| ActionSummary {

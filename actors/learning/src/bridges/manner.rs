@@ -1,4 +1,4 @@
-//! What the communication bridge offers for general knowledge: how people who may command want to be spoken to.
+//! What the communication bridge offers as general knowledge: how people who may command want to be spoken to.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use maxim_bus::units::Confidence;
 use super::communication::{CommunicationBridge, Person};
 use maxim_region::{Hears, Pulse, Region};
 
-/// Messages are welcome from here on, 0 to 1; as far above ½ as the bound of brevity is below it.
+/// Messages are welcome from this value on, 0 to 1; as far above ½ as the limit for brevity is below it.
 const WELCOME: f64 = 0.65;
 
-/// Nothing for a stranger, whose reactions anybody can make up, and for who was neither pleased nor displeased.
+/// None for a stranger, whose reactions anybody can fake, and for a person who was neither pleased nor displeased.
 fn candidate(who: &str, person: &Person) -> Option<PromotionCandidate> {
     let (channel, sender) = who.split_once('/')?;
     if person.trust.is_none_or(|trust| trust < Trust::Listed) {

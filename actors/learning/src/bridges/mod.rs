@@ -1,4 +1,4 @@
-//! Bridges: each answers one question with the help of associated memories, and thereby changes a decision elsewhere.
+//! Bridges: each answers one question from associated memories, and so changes a decision elsewhere.
 //!
 //! ```text
 //! planning      how was such a goal reached before     → habit offers the plan
@@ -9,8 +9,8 @@
 //! communication which messages were welcome            → how habit speaks
 //! ```
 //!
-//! They learn from whole moments ([`maxim_bus::signals::bridges::EpisodeLived`]) or from the one signal that tells them
-//! what they are about, answer from their state without looking anything up, and tell others only what changed.
+//! They learn from whole moments ([`maxim_bus::signals::bridges::EpisodeLived`]) or from the one signal about their
+//! subject. They answer from their state without queries, and report only changes.
 
 pub mod communication;
 mod danger;

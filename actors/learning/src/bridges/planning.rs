@@ -1,14 +1,15 @@
-//! The planning bridge: how was such a goal reached before?
+//! The planning bridge: how was a goal like this reached before?
 //!
 //! Biology: hippocampal replay of past paths to prefrontal cortex before a choice.
-//! Law: the actions of a moment whose every action went well are a template of its goal. Templates are ranked by
-//! expected success (1 + s)/(2 + s + f) times the similarity of the goals (1 for equal ones, else the Jaccard of their
-//! content stems); below a similarity of 0.4 nothing is proposed. What became of a proposed plan counts for its template.
-//! A plan that became a motor program is offered by its name, as one step, and not while the program is withdrawn.
-//! Remembers: 256 templates with the newest goals that each reached, and the programs that there are. Forgets: the one with
-//! the least expected success, the oldest of these first; a template of which no goal is left, when a person has forgotten its
-//! episodes.
-//! Down: habit says that it doesn't understand, after its deadline.
+//! Law: the actions of a moment in which every action succeeded are a template for its goal. Templates are ranked by
+//! expected success (1 + s)/(2 + s + f) times the similarity of the goals (1 for equal ones, else the Jaccard of
+//! their content stems). Below a similarity of 0.4 nothing is proposed. The result of a proposed plan counts for its
+//! template. A plan that became a motor program is offered by the program's name as one step, unless the program is
+//! withdrawn.
+//! Remembers: 256 templates with the newest goals that each reached, and the known programs. Forgets: the template
+//! with the least expected success, the oldest of these first; and a template that loses its last goal because a
+//! person has forgotten the episodes.
+//! Down: habit says, after its deadline, that it doesn't understand.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -29,9 +30,9 @@ use maxim_region::wiring;
 use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
 const TEMPLATES: usize = 256;
-/// Goals less alike aren't associated.
+/// Goals with a lower similarity aren't associated.
 const ASSOCIATED: f64 = 0.4;
-/// Content stems that a goal needs to be one: "yes" is none.
+/// Minimum number of content stems in a goal: "yes" has none.
 const LEAST_STEMS: usize = 2;
 /// Longest plan, in steps.
 const MOST_STEPS: usize = 8;
@@ -41,9 +42,9 @@ const MOST_BYTES: usize = 4_096;
 const SHOWN: usize = 3;
 /// Turns of proposed plans that are remembered, so that they don't teach twice.
 const TRIED: usize = 16;
-/// Programs that are known; of more, the weakest leaves.
+/// Maximum number of known programs; beyond it the weakest is removed.
 const PROGRAMS: usize = 128;
-/// Goals that a template keeps, with their episodes: what of it is a person's words goes with the last of them.
+/// Goals per template, with their episodes. A person's words in the template are removed with the last of these.
 const GOALS: usize = 4;
 
 /// A sequence of tools that reached a goal.
@@ -55,9 +56,9 @@ pub struct Template {
     successes: u32,
     failures: u32,
     last: Timestamp,
-    /// The newest that it rests on.
+    /// The newest episode that supports it.
     episode: String,
-    /// The newest goals that it reached, with their episodes; none in what was learned before they were kept.
+    /// The newest goals that it reached, with their episodes; none in templates learned before they were stored.
     #[serde(default)]
     reached: VecDeque<Reached>,
 }
@@ -65,7 +66,7 @@ pub struct Template {
 /// A goal that was reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Reached {
-    /// Empty once sleep has let it go.
+    /// Empty after sleep has removed it.
     episode: String,
     goal: String,
 }
@@ -87,8 +88,7 @@ impl Template {
         episodes.any(|episode| removed.ids.contains(episode))
     }
 
-    /// Says nothing in the words of these episodes any more where a person had them forgotten; false when there are none
-    /// left to say it in.
+    /// Removes the words of episodes that a person had forgotten; false when no goal is left.
     fn let_go(&mut self, removed: &RecordsRemoved) -> bool {
         let is_gone = |episode: &String| removed.ids.contains(episode);
         if !removed.forgotten {
@@ -112,7 +112,7 @@ impl Template {
     }
 }
 
-/// What a moment's actions were: the plan, and whether all of it went well; none where there is no plan in it.
+/// The plan in a moment's actions, and whether all of it succeeded; none without a plan.
 fn plan_of(lived: &EpisodeLived) -> Option<(Vec<PlannedStep>, bool)> {
     let acts: Vec<_> = lived.actions.iter().filter(|action| action.tool != RESPOND).collect();
     let known = acts.iter().all(|action| action.status.success().is_some());
@@ -201,7 +201,7 @@ fn count(template: &mut Template, success: bool, at: Timestamp) {
     template.last = at;
 }
 
-/// Whether the program does for the template's goal what the template says.
+/// Whether the program does what the template says for the template's goal.
 fn is_done_by(program: &MotorProgram, template: &Template) -> bool {
     if program.steps.len() != template.steps.len() {
         return false;
@@ -234,7 +234,7 @@ impl PlanningBridge {
             return;
         }
         if !success {
-            return; // a plan that never worked is no template
+            return; // a plan that never worked isn't a template
         }
         let reached = VecDeque::from([Reached { episode: episode.clone(), goal: goal.clone() }]);
         let template = Template { goal, stems, steps, successes: 1, failures: 0, last: at, episode, reached };

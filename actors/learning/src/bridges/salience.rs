@@ -1,12 +1,12 @@
 //! The salience bridge: how much attention did this object earn before?
 //!
 //! Biology: the intraparietal priority map, shaped by reward history.
-//! Law: h ← h + β(e − h) from ½, β = 0.2: what a person who may command speaks of earns e = 1; what was observed earns 1
-//! when something was done about it in that turn, else 0, so that it fades. What moved by 0.05 since it was told last is
-//! told again.
-//! Remembers: the value of the 1024 objects and words that were met last, and where. Forgets: the one met longest ago, and
-//! what was met only where a person has forgotten it, which it tells as worth nothing in particular.
-//! Down: salience goes on with what it was told.
+//! Law: h ← h + β(e − h) from ½, β = 0.2. Words of a person who may command earn e = 1. An observed thing earns 1
+//! when something was done about it in that turn, else 0, so that it fades. A value that changed by 0.05 since it was
+//! last reported is reported again.
+//! Remembers: the values of the 1024 objects and words met most recently, and where. Forgets: the one met longest
+//! ago, and those met only in episodes that a person has forgotten; these are reported as neutral.
+//! Down: salience keeps what it was told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,18 +26,18 @@ use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, Sources, StatePa
 
 /// Learning rate β.
 const BETA: f64 = 0.2;
-/// Value of what nothing is known about.
+/// The value when nothing is known.
 const NEUTRAL: f64 = 0.5;
-/// A smaller change isn't told.
+/// A smaller change isn't reported.
 const WORTH_TELLING: f64 = 0.05;
-/// Objects and words that are remembered.
+/// Maximum number of remembered objects and words.
 const REMEMBERED: usize = 1024;
-/// Episodes that are named where it was met, for each.
+/// Maximum number of episodes named for each.
 const MET: usize = 4;
-/// Words of one utterance that count.
+/// Words of an utterance that count.
 const MOST_WORDS: usize = 24;
 
-/// The value after it earned `earned`.
+/// The value after earning `earned`.
 pub fn attention(before: f64, earned: f64) -> f64 {
     before + BETA * (earned - before)
 }
@@ -47,7 +47,7 @@ struct Attention {
     value: f64,
     told: f64,
     met: Timestamp,
-    /// Where it was met.
+    /// The episodes in which it was met.
     #[serde(flatten)]
     sources: Sources,
 }
@@ -57,7 +57,7 @@ impl Attention {
         Self { value: NEUTRAL, told: NEUTRAL, met, sources: Sources::default() }
     }
 
-    /// The value after it earned `earned`, and whether that is worth telling.
+    /// The value after earning `earned`, and whether that must be reported.
     fn after(&self, earned: f64) -> (f64, bool) {
         let value = attention(self.value, earned);
         (value, (value - self.told).abs() >= WORTH_TELLING)
@@ -77,7 +77,7 @@ pub struct SalienceBridge {
     objects: BTreeMap<String, Attention>,
 }
 
-/// Untagged: a moment is written as it always was.
+/// Untagged, so that moments keep their old format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SalienceBridgeEvent {
@@ -142,7 +142,7 @@ impl RemembersInState for SalienceBridge {
     }
 }
 
-/// What earned how much in a moment; none where it teaches nothing.
+/// What earned how much in a moment; none if it teaches nothing.
 fn earned(lived: &EpisodeLived) -> Option<(Vec<String>, f64)> {
     let acted = lived.actions.iter().any(|action| action.tool != RESPOND && action.status.success().is_some());
     let objects: BTreeSet<String> = lived.objects.iter().map(|object| key(object)).collect();

@@ -1,11 +1,11 @@
-//! The spatial bridge: where is this kind of thing usually?
+//! The spatial bridge: where is a thing of this kind usually?
 //!
 //! Biology: place and object-vector cells of the hippocampus, and their readout in the retrosplenial cortex.
-//! Law: per thing and place it counts hits (it was there) and misses (it was not). A place's weight is
-//! h · (h + 1)/(h + m + 2), hits times the expected share of hits; its share of belief is weight / (Σ weights + 1), where
-//! the 1 stands for elsewhere. A thing that isn't known is answered by its kind, the last word of its name.
-//! Remembers: 512 things with 16 places each, and where each was said last. Forgets: the thing met longest ago, the weakest
-//! place, and what was said in an episode that a person has forgotten.
+//! Law: per thing and place it counts hits (it was there) and misses (it was not). A place's weight is h · (h + 1)/(h
+//! + m + 2): hits times the expected share of hits. Its share of belief is weight / (Σ weights + 1), where the 1
+//! stands for elsewhere. For an unknown thing the answer is about its kind, the last word of its name.
+//! Remembers: 512 things with 16 places each, and where each was last said to be. Forgets: the thing met longest ago,
+//! the weakest place, and statements in an episode that a person has forgotten.
 //! Down: habit answers "where" from episodes alone.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +25,7 @@ use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, State
 
 const THINGS: usize = 512;
 const PLACES: usize = 16;
-/// Episodes that are known to have said that something is at a place, for each place.
+/// Known episodes per place that said the thing is there.
 const SAID: usize = 8;
 /// Places in an answer.
 const SHOWN: usize = 3;
@@ -36,7 +36,7 @@ const PLACE_WORDS: usize = 7;
 
 const PREPOSITIONS: &[&str] =
     &["in", "on", "at", "under", "behind", "beside", "near", "inside", "above", "below", "over", "between"];
-/// What joins a thing and its place. Longer ones first, so that "is not" isn't read as "is".
+/// Words between a thing and its place. Longer ones come first, so that "is not" isn't read as "is".
 const LINKS: &[(&str, bool)] = &[
     ("is no longer", false),
     ("are no longer", false),
@@ -62,12 +62,12 @@ const LINKS: &[(&str, bool)] = &[
     ("stands", true),
     ("sits", true),
 ];
-/// A place is named with one of these; "on Monday" and "in trouble" are none.
+/// A place must begin with one of these; so "on Monday" and "in trouble" aren't places.
 const DETERMINERS: &[&str] = &["the", "a", "an", "my", "our", "your", "his", "her", "their", "this", "that"];
-/// What may stand before the thing.
+/// Words that may come before the thing.
 const LEADS: &[&str] = &["remember that", "note that", "remember", "i think", "i believe", "today"];
 
-/// A thing, a place with its preposition, and whether it is there.
+/// A thing, a place with its preposition, and whether the thing is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whereabouts {
     pub thing: String,
@@ -75,7 +75,7 @@ pub struct Whereabouts {
     pub there: bool,
 }
 
-/// What a text says of where things are. Questions say nothing.
+/// What a text says about where things are. Questions say nothing.
 pub fn whereabouts(text: &str) -> Vec<Whereabouts> {
     let sentences = text.split_inclusive(['.', '!', '?', '\n', ';']);
     sentences.filter(|sentence| !sentence.trim_end().ends_with('?')).filter_map(read).collect()
@@ -115,7 +115,7 @@ fn without_determiner(words: &[String]) -> &[String] {
     }
 }
 
-/// How often it was there, and wasn't.
+/// How often it was there, and how often not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     place: String,
@@ -134,7 +134,7 @@ impl Tally {
         self.said.drain(..self.said.len().saturating_sub(SAID));
     }
 
-    /// What was said in these episodes doesn't count any more where a person had them forgotten; false when nothing is left.
+    /// Removes statements of episodes that a person had forgotten; false when none is left.
     fn let_go(&mut self, removed: &RecordsRemoved) -> bool {
         let Self { hits, misses, said, .. } = self;
         said.retain(|(episode, there)| {
@@ -194,11 +194,11 @@ impl Places {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SpatialBridge {
-    /// By the stems of the thing's name; of its kind, with `…` before.
+    /// By the stems of the thing's name; a kind has the prefix `…`.
     things: BTreeMap<String, Places>,
 }
 
-/// Untagged: what was said is written as it always was.
+/// Untagged, so that statements keep their old format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SpatialEvent {
@@ -207,7 +207,7 @@ pub enum SpatialEvent {
     Imported(StatePuts),
 }
 
-/// Where something was said to be.
+/// A statement of where something is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Noted {
     thing: String,

@@ -1,5 +1,5 @@
-//! Episodes that are gone: nothing names them any more. What a person had forgotten goes with all that was learned of
-//! nothing else; what sleep let go has taught, and that stays.
+//! Removed episodes: their ids are dropped everywhere. If a person had them forgotten, everything learned only from
+//! them is removed too. If sleep removed them, what they taught stays.
 
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 

@@ -1,9 +1,9 @@
 //! Forward models: what a movement will do to each sensor (Wolpert, Miall & Kawato 1998).
 //!
 //! For each body part, movement and bucket of parameters, the change of each sensor has a running mean and variance
-//! (Welford 1962). The model predicts from a confidence of 0.3 on, which is the third movement of its kind. Its error is
-//! measured in standard deviations; as few movements say little about the spread, a tenth of the expected change counts
-//! as two movements' worth of it beforehand.
+//! (Welford 1962). The model predicts from a confidence of 0.3 on, which is the third movement of its kind. Its error
+//! is measured in standard deviations. Few movements say little about the spread, so a tenth of the expected change
+//! is added as a prior worth two movements.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use serde_json::Value as Json;
 
 use super::program::SkillLaw;
 
-/// Movements at which confidence is one half: n / (n + 7) is 0.3 at three.
+/// Number of movements at which confidence is one half: n / (n + 7) is 0.3 at three.
 const HALF: f64 = 7.0;
-/// Movements that the mean remembers, about: older ones fade, as bodies change.
+/// Roughly the number of movements that the mean covers; older ones fade, because bodies change.
 const MEMORY: f64 = 50.0;
-/// Spread that is believed in beforehand, as a share of the expected change, and its weight in movements.
+/// Prior spread, as a share of the expected change, and its weight in movements.
 const PRIOR_SHARE: f64 = 0.1;
 const PRIOR_WEIGHT: f64 = 2.0;
-/// Smallest spread, in the sensor's unit: no sensor is exact.
+/// Minimum spread, in the sensor's unit, because no sensor is exact.
 const LEAST_SPREAD: f64 = 1e-6;
-/// How much an error hurts when it is just felt, and by each further standard deviation.
+/// How much an error hurts that is just felt, and how much each further standard deviation adds.
 const FIRST: f64 = 0.3;
 const GROWTH: f64 = 0.05;
-/// Models and sensors of each, at most; later ones aren't learned.
+/// Maximum number of models, and of sensors in each; later ones aren't learned.
 pub const MOST_MODELS: usize = 128;
 const MOST_SENSORS: usize = 16;
-/// Buckets to a doubling of a numeric parameter.
+/// Buckets per doubling of a numeric parameter.
 const BUCKETS_AN_OCTAVE: f64 = 2.0;
 
 /// Running mean and variance of a sensor's change.
@@ -53,7 +53,7 @@ impl Change {
         self.squares += before * (change - self.mean);
     }
 
-    /// Standard deviation that the next change is expected to have around the mean.
+    /// Standard deviation expected for the next change.
     pub fn spread(&self) -> f64 {
         let prior = (PRIOR_SHARE * self.mean.abs()).max(LEAST_SPREAD);
         let variance = (self.squares + PRIOR_WEIGHT * prior * prior) / ((self.count - 1.0).max(0.0) + PRIOR_WEIGHT);
@@ -61,14 +61,14 @@ impl Change {
     }
 }
 
-/// A movement in its kind.
+/// The statistics of one kind of movement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ForwardModel {
     pub movements: u32,
     pub sensors: BTreeMap<String, Change>,
 }
 
-/// What was furthest off.
+/// The sensor with the largest error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SensoryError {
     pub sensor: String,
@@ -85,7 +85,7 @@ impl ForwardModel {
         Confidence::clamped(n / (n + HALF))
     }
 
-    /// Expected change and its standard deviation of each sensor; none below the confidence that it predicts from.
+    /// Expected change of each sensor and its standard deviation; none below the confidence needed to predict.
     pub fn predict(&self, law: &SkillLaw) -> Option<BTreeMap<&str, (f64, f64)>> {
         let sure = self.confidence().get() >= law.predicts_from - 1e-9;
         sure.then(|| {
@@ -93,7 +93,7 @@ impl ForwardModel {
         })
     }
 
-    /// How the movement differed from the prediction, if it did so that it is felt.
+    /// How the movement differed from the prediction; none if the difference is too small to be felt.
     pub fn error(&self, changes: &BTreeMap<String, f64>, law: &SkillLaw) -> Option<SensoryError> {
         let predicted = self.predict(law)?;
         let off = changes.iter().filter_map(|(sensor, observed)| {
@@ -117,7 +117,7 @@ impl ForwardModel {
     }
 }
 
-/// How each sensor that was read before and after changed.
+/// The change of each sensor that was read before and after.
 pub fn changes(sensed: &MovementSensed) -> BTreeMap<String, f64> {
     let change = |(name, before): (&String, &f64)| {
         let change = sensed.after.get(name)? - before;
@@ -126,7 +126,7 @@ pub fn changes(sensed: &MovementSensed) -> BTreeMap<String, f64> {
     sensed.before.iter().filter_map(change).collect()
 }
 
-/// The name under which movements of one kind are learned: part, movement and bucket of parameters.
+/// The name of a kind of movement: part, movement and bucket of parameters.
 pub fn kind(sensed: &MovementSensed) -> String {
     let mut buckets: Vec<String> = Vec::new();
     if let Some(params) = sensed.params.as_object() {
@@ -136,7 +136,7 @@ pub fn kind(sensed: &MovementSensed) -> String {
     format!("{}.{}({})", sensed.body_part, sensed.movement, buckets.join(", "))
 }
 
-/// Numbers fall into two buckets an octave; words stand for themselves.
+/// Numbers fall into two buckets per octave; words stay as they are.
 fn bucket(value: &Json) -> String {
     match value {
         Json::Number(number) => match number.as_f64().unwrap_or(0.0) {

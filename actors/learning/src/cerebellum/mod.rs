@@ -1,4 +1,4 @@
-//! How to: forward models of movements, and sequences that became one step.
+//! Skills: forward models of movements, and sequences that became one step.
 
 mod forgetting;
 pub mod forward;

@@ -8,17 +8,17 @@ use serde_json::Value as Json;
 use super::program::SkillLaw;
 use maxim_region::Sources;
 
-/// Pairs of tool and object at most; the one that was silent longest leaves.
+/// Maximum number of pairs of tool and object; the one unused for longest is removed.
 pub const MOST_PAIRS: usize = 192;
-/// Successes at which a pair is said first; then at each doubling.
+/// Successes at which a pair is first reported; then at each doubling.
 const FIRST_SAID: u32 = 3;
-/// Share of successes that "works with" takes.
+/// Share of successes needed for "works with".
 const WORKS: f64 = 0.7;
 pub(super) const MOST_EPISODES: usize = 8;
 const MOST_FAILED: usize = 4;
 const NAME_CHARS: usize = 40;
 
-/// The kind of thing that a call was about: the kind of a file, a folder, a host, or the program of a command.
+/// The kind of object of a call: the kind of a file, a folder, a host, or the program of a command.
 pub fn object_of(params: &Json) -> Option<String> {
     let text = |names: &[&str]| names.iter().find_map(|name| params.get(*name)?.as_str()).map(str::trim);
     let bounded = |name: &str| (!name.is_empty()).then(|| name.chars().take(NAME_CHARS).collect::<String>());
@@ -41,18 +41,18 @@ pub fn object_of(params: &Json) -> Option<String> {
     bounded(program.rsplit('/').next().unwrap_or(program))
 }
 
-/// How a tool and a kind of object went together.
+/// How well a tool and a kind of object work together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pairing {
     pub successes: u32,
     pub failures: u32,
-    /// Where it succeeded.
+    /// Episodes in which it succeeded.
     #[serde(flatten)]
     pub sources: Sources,
-    /// Where it failed.
+    /// Episodes in which it failed.
     #[serde(default = "Sources::unknown")]
     pub failed: Sources,
-    /// Number of the use that was the last, among all uses of all pairs.
+    /// The number of its last use, counted over all pairs.
     pub last: u64,
 }
 
@@ -72,14 +72,14 @@ impl Pairing {
         self.sources.holds(removed) || self.failed.holds(removed)
     }
 
-    /// False when a person had all forgotten that it rests on.
+    /// False when a person had all of its evidence forgotten.
     pub fn let_go(&mut self, removed: &RecordsRemoved) -> bool {
         self.sources.let_go(removed);
         self.failed.let_go(removed);
         !(self.sources.is_spent() && self.failed.is_spent())
     }
 
-    /// Worth saying now: at three, six, twelve … successes, where most uses succeed.
+    /// Whether to report it now: at three, six, twelve … successes, if most uses succeed.
     pub fn is_news(&self) -> bool {
         let doubled = self.successes.is_multiple_of(FIRST_SAID) && (self.successes / FIRST_SAID).is_power_of_two();
         self.successes >= FIRST_SAID && doubled && self.share() >= WORKS
@@ -89,7 +89,7 @@ impl Pairing {
         f64::from(self.successes) / f64::from((self.successes + self.failures).max(1))
     }
 
-    /// min(0.99, 0.5 + 0.1 √n) of the uses, times the share that succeeded.
+    /// min(0.99, 0.5 + 0.1 √n) for n uses, times the share that succeeded.
     pub fn confidence(&self, law: &SkillLaw) -> Confidence {
         let uses = f64::from(self.successes + self.failures);
         let sure = (law.confidence_first + law.confidence_growth * uses.sqrt()).min(law.confidence_max);

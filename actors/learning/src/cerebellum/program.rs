@@ -1,9 +1,9 @@
 //! Motor programs: how a sequence of actions that reached the same kind of goal three times becomes one step.
 //!
-//! Three goals are of one kind when their words can be laid over each other (the longest common subsequence, word by
-//! word) so that most words are the same; what differs are the kind's values. The sequence is a program when every
-//! parameter of every action follows from the words: the same each time, or made of the values. What can't be derived
-//! that way isn't known how to do, and stays with deliberation.
+//! Three goals are of one kind if their words can be aligned (by the longest common subsequence, word by word) so
+//! that most words are the same. The differing words are the kind's values. The sequence becomes a program if every
+//! parameter of every action follows from the words: either always the same, or made of the values. Anything else
+//! stays with deliberation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,15 +46,15 @@ section! {
     ordered { confidence_first <= confidence_max, forgotten_below <= offered_from }
 }
 
-/// Values that a program may have.
+/// Maximum number of values in a program.
 const MOST_VALUES: usize = 6;
-/// Share of the goal's places that must always be the same word.
+/// Share of the goal's positions that must always have the same word.
 const LEAST_SAME: f64 = 0.5;
-/// Calls in a sequence, at most.
+/// Maximum number of calls in a sequence.
 const MOST_CALLS: usize = 6;
 /// Words in a program's name.
 const NAME_WORDS: usize = 4;
-/// A goal that was reached, with what reached it.
+/// A goal that was reached, with the calls that reached it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Example {
     /// The goal's words, as said.
@@ -65,13 +65,14 @@ pub struct Example {
     pub commanded: bool,
     /// A model found them.
     pub modelled: bool,
-    /// In which it was reached; empty where that wasn't noted yet, and once sleep has let it go.
+    /// The episode in which it was reached; empty if it wasn't noted yet, or after sleep has removed it.
     #[serde(default)]
     pub episode: String,
 }
 
 impl Example {
-    /// Worth learning from: what habit understands as one call needs no program, and very long goals have none.
+    /// Worth learning from. A goal that habit understands as one call needs no program, and very long goals have
+    /// none.
     pub fn teaches(&self) -> bool {
         let least = if self.modelled { 1 } else { 2 };
         (least..=MOST_CALLS).contains(&self.calls.len()) && (1..=MOST_WORDS).contains(&self.words.len())
@@ -81,7 +82,7 @@ impl Example {
         self.calls.iter().map(|(tool, _)| tool.as_str()).collect::<Vec<_>>().join(" > ")
     }
 
-    /// Share of words in common, 0 to 1.
+    /// Share of common words, 0 to 1.
     fn likeness(&self, other: &Self) -> f64 {
         let holds = |words: &[String], word: &String| words.iter().any(|held| held.eq_ignore_ascii_case(word));
         let shared = self.words.iter().filter(|word| holds(&other.words, word)).count();
@@ -95,8 +96,8 @@ pub fn strengthened(strength: Confidence, success: bool, law: &SkillLaw) -> Conf
     Confidence::clamped(if success { strength + law.gain * (1.0 - strength) } else { strength * law.loss })
 }
 
-/// Offered programs for what is thought about, at most `limit`: those that share most of their words with it first, then
-/// the strongest.
+/// Offered programs that fit a text, at most `limit`: first those that share the largest part of their words with it,
+/// then the strongest.
 pub fn recalled<'a>(
     programs: impl Iterator<Item = &'a MotorProgram>,
     text: &str,
@@ -131,8 +132,8 @@ pub fn recalled<'a>(
     found.collect()
 }
 
-/// The program that the newest example makes with enough others of its sequence, the most alike first; and the places of
-/// these.
+/// The program that the newest example forms with enough other examples of its sequence, the most similar first; and
+/// the indices of these.
 pub fn crystallise(examples: &[Example], newest: &Example, law: &SkillLaw) -> Option<(MotorProgram, Vec<usize>)> {
     let mut near: Vec<usize> = (0..examples.len()).collect();
     near.sort_by(|a, b| examples[*b].likeness(newest).total_cmp(&examples[*a].likeness(newest)).then(b.cmp(a)));
@@ -143,7 +144,7 @@ pub fn crystallise(examples: &[Example], newest: &Example, law: &SkillLaw) -> Op
     })
 }
 
-/// Every choice of so many, in order. Few: examples of a sequence are few.
+/// All combinations of `many` items, in order. There are few, because a sequence has few examples.
 fn choices(of: &[usize], many: usize) -> Vec<Vec<usize>> {
     if many == 0 {
         return vec![Vec::new()];
@@ -154,7 +155,7 @@ fn choices(of: &[usize], many: usize) -> Vec<Vec<usize>> {
     of.iter().enumerate().flat_map(begun).collect()
 }
 
-/// What the examples have in common, as a program of the strength that as many successes give.
+/// The common part of the examples, as a program with the strength that this many successes give.
 pub fn generalise(examples: &[&Example], law: &SkillLaw) -> Option<MotorProgram> {
     let (first, others) = examples.split_first()?;
     if others.iter().any(|other| other.sequence() != first.sequence()) {
@@ -205,7 +206,7 @@ fn is_content(word: &str) -> bool {
     !is_stop_word(word) && word != "then" && word.chars().any(char::is_alphabetic)
 }
 
-/// The words as a text that is read back into the same words.
+/// The words as a text that parses into the same words.
 fn quoted(words: &[String]) -> String {
     let one = |word: &String| match word.contains(char::is_whitespace) {
         true if !word.contains('"') => format!("\"{word}\""),
@@ -215,7 +216,7 @@ fn quoted(words: &[String]) -> String {
     words.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// The longest common subsequence; what lies between its words is open.
+/// The longest common subsequence; the gaps between its words are open.
 fn common(goal: &[Option<String>], words: &[String]) -> Vec<Option<String>> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let (rows, columns) = (goal.len(), words.len());
@@ -249,7 +250,7 @@ fn common(goal: &[Option<String>], words: &[String]) -> Vec<Option<String>> {
     out
 }
 
-/// Values that were the same in every example are one.
+/// Joins values that were equal in every example.
 fn join_equal(program: &mut MotorProgram, values: &mut [Vec<String>]) {
     let columns: Vec<Vec<&String>> =
         (0..program.values).map(|number| values.iter().map(|row| &row[number]).collect()).collect();
@@ -275,7 +276,7 @@ fn join_equal(program: &mut MotorProgram, values: &mut [Vec<String>]) {
     }
 }
 
-/// How a parameter follows from the values; `params` and `values` have one entry an example.
+/// How a parameter follows from the values; `params` and `values` have one entry per example.
 fn form(params: &[&Json], values: &[Vec<String>]) -> Option<ParamForm> {
     let first = *params.first()?;
     if params.iter().all(|param| *param == first) {

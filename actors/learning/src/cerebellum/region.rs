@@ -1,12 +1,12 @@
-//! The cerebellum as a room: learns how to, by doing.
+//! The cerebellum as a room: learns skills by doing.
 //!
 //! Biology: the cerebellum, which predicts what a movement will feel like and turns practised sequences into one.
-//! Law: forward models predict the change of each sensor (`forward.rs`), and a movement that went otherwise is an error
-//! that hurts; a sequence that reached the same kind of goal three times becomes a program (`program.rs`) that habit
-//! offers as one step; what a tool worked with is told to the other memories (`object.rs`).
-//! Remembers: models, programs, the latest examples of each sequence, pairs of tool and object. Forgets: programs that
-//! fail, old examples, how a body moved long ago, and what it learned in nothing but episodes that a person has forgotten
-//! (`forgetting.rs`).
+//! Law: forward models predict the change of each sensor (`forward.rs`); a movement that differs is an error that
+//! hurts. A sequence that reached the same kind of goal three times becomes a program (`program.rs`), which habit
+//! offers as one step. Which objects a tool works with is reported to the other memories (`object.rs`).
+//! Remembers: models, programs, the latest examples of each sequence, pairs of tool and object. Forgets: failing
+//! programs, old examples, how a body moved long ago, and everything learned only from episodes that a person has
+//! forgotten (`forgetting.rs`).
 //! Down: outcomes wait; known programs are still offered.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -36,15 +36,15 @@ use maxim_bus::rooms::RESPOND;
 use maxim_region::wiring;
 use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, Sources, StatePart, StatePuts, part};
 
-/// Goals of open turns at most; the oldest leave.
+/// Maximum number of goals of open turns; the oldest are removed.
 const MOST_OPEN: usize = 64;
-/// Sequences of which examples are kept, and examples of each; the oldest leave.
+/// Maximum number of sequences with examples, and of examples of each; the oldest are removed.
 const MOST_SEQUENCES: usize = 32;
 pub(super) const MOST_EXAMPLES: usize = 6;
-/// Programs at most; the weakest leaves.
+/// Maximum number of programs; the weakest is removed.
 const MOST_PROGRAMS: usize = 32;
-/// Largest parameters of a call that are learned from, in bytes of JSON. With the other bounds it keeps the state below
-/// what a snapshot may hold.
+/// Largest parameters of a call to learn from, in bytes of JSON. Together with the other limits it keeps the state
+/// below the size limit of a snapshot.
 pub(super) const MOST_PARAMS: usize = 400;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -54,14 +54,14 @@ pub struct Cerebellum {
     pub(super) open: BTreeMap<MessageId, OpenGoal>,
     pub(super) examples: BTreeMap<String, VecDeque<Example>>,
     pub(super) programs: BTreeMap<String, MotorProgram>,
-    /// In which episodes each program was learned and did well.
+    /// The episodes in which each program was learned or succeeded.
     #[serde(default)]
     pub(super) taught: BTreeMap<String, Sources>,
     pub(super) pairs: BTreeMap<String, Pairing>,
     uses: u64,
 }
 
-/// What a turn is about, as far as its first intent says.
+/// The subject of a turn, as its first intent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenGoal {
     pub(super) goal: String,
@@ -91,7 +91,7 @@ pub enum CerebellumEvent {
         #[serde(default = "Sources::unknown")]
         sources: Sources,
     },
-    /// The strength after it; of before by the usual law.
+    /// The strength after it; none in older events, which used the default law.
     Practised {
         name: String,
         success: bool,
@@ -251,7 +251,7 @@ impl Cerebellum {
         self.models.iter().map(|(kind, model)| (kind.as_str(), model))
     }
 
-    /// The program that a goal called for: by its name, or by its words.
+    /// The program that a goal asked for, by name or by wording.
     fn program_for(&self, goal: &str, calls: &[(String, Json)]) -> Option<&MotorProgram> {
         if let Some((name, _)) = invocation(goal) {
             return self.programs.get(&name);
@@ -313,7 +313,7 @@ impl Cerebellum {
 }
 
 impl Hears<Intent> for Cerebellum {
-    /// Nobody outside teaches how things are done here.
+    /// Outsiders don't teach how things are done here.
     fn heeds(intent: &Intent) -> bool {
         intent.tool != RESPOND && intent.trust >= Trust::Listed
     }
@@ -331,12 +331,13 @@ impl Hears<Intent> for Cerebellum {
 }
 
 impl Cerebellum {
-    /// A turn is over, or what of it waited for a person. Its goal stays open while a person may still allow something.
+    /// A turn has ended, or an action in it that waited for a person. Its goal stays open while a person may still
+    /// allow something.
     fn close_turn(&self, turn: MessageId, actions: &[ActionSummary], pulse: &mut Pulse<'_, Self>) {
         let Some(open) = self.open.get(&turn).filter(|_| !actions.iter().any(ActionSummary::is_asked)) else { return };
         pulse.keep(CerebellumEvent::TurnClosed { turn });
         let acts: Vec<_> = actions.iter().filter(|act| act.tool != RESPOND).collect();
-        // What was blocked, denied, stopped or lost says nothing about how well the sequence does.
+        // Blocked, denied, stopped or lost actions say nothing about the quality of the sequence.
         let ends: Option<Vec<bool>> = acts.iter().map(|act| act.status.success()).collect();
         let Some(ends) = ends.filter(|ends| !ends.is_empty()) else { return };
         let reached = ends.into_iter().all(|success| success);
@@ -364,7 +365,7 @@ impl Hears<EpisodeLived> for Cerebellum {
         lived.retold
     }
 
-    /// How it ended what a person was asked about.
+    /// The result of an action that a person was asked about.
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
         self.close_turn(lived.turn, &lived.actions, pulse);
     }

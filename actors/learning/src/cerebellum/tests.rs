@@ -26,7 +26,7 @@ fn rig<S: Signal>() -> Rig<Cerebellum> {
 struct Turns(u64);
 
 impl Turns {
-    /// A turn with this goal in which these calls were made and ended so.
+    /// A turn with this goal, these calls and these results.
     fn turn(&mut self, rig: &mut Rig<Cerebellum>, goal: &str, calls: &[(&str, Json, &str)], trust: Trust) {
         self.0 += 1;
         let turn = MessageId::from_parts(self.0, u128::from(self.0));

@@ -1,10 +1,10 @@
-//! Magnitudes, trends, oddities and chance at a glance.
+//! Magnitudes, trends, outliers and chance at a glance.
 //!
-//! Two questions make a series more than noise. Is there order in it: fewer or more runs than chance has (Wald &
-//! Wolfowitz 1940, ties handled), neighbours alike or opposite, a trend (Mann 1945), a return after some lag? And of a
-//! series of two values: does one prevail more than a fair coin's side? The first is corrected for the number of tests
-//! (Bonferroni); a series that repeats itself exactly has order whatever the tests say, since the runs of a period of
-//! four are as many as chance would have.
+//! Two tests distinguish a series from noise. First, is there order in it: fewer or more runs than by chance (Wald &
+//! Wolfowitz 1940, ties handled), similar or opposite neighbours, a trend (Mann 1945), repetition after some lag?
+//! Second, for a series of two values: does one value dominate more than a fair coin would? The first is corrected
+//! for the number of tests (Bonferroni). A series that repeats exactly has order whatever the tests say, because a
+//! period of four has as many runs as chance.
 
 use maxim_bus::signals::numbers::{Magnitude, SeriesFeature, SeriesJudged, SeriesVerdict};
 use maxim_config::{Shape, section};
@@ -27,18 +27,18 @@ section! {
     }
 }
 
-/// The newest values that are looked at; beyond it the quick sense would not be quick.
+/// The number of newest values that are examined; more would not be quick.
 pub const MOST_VALUES: usize = 256;
-/// Beyond this, squares and sums leave the range of numbers.
+/// Beyond this, squares and sums overflow.
 const LARGEST: f64 = 1e100;
-/// A return is only looked for where there are this many whole turns of it.
+/// A repetition is only searched where the series contains this many full periods.
 const TURNS: usize = 3;
 
-/// How `a` looks beside `b`: as its ratio to it, whatever the unit (Weber 1834; Fechner 1860).
+/// How `a` compares with `b`: by their ratio, whatever the unit (Weber 1834; Fechner 1860).
 pub fn compare(a: f64, b: f64, law: &QuickLaw) -> Magnitude {
     let (small, large) = (a.abs().min(b.abs()), a.abs().max(b.abs()));
     let apart = if a.signum() == b.signum() { large - small } else { large + small };
-    // A hair of tolerance: 2.3 is 15 % more than 2 though its last bit says less.
+    // A small tolerance: 2.3 is 15 % more than 2 although its last bit says less.
     if apart == 0.0 || apart < law.weber * small - 1e-12 * large {
         Magnitude::Same
     } else if a < b {
@@ -48,8 +48,8 @@ pub fn compare(a: f64, b: f64, law: &QuickLaw) -> Magnitude {
     }
 }
 
-/// Places of values that are no part of the rest: distance from the median in robust standard deviations (median
-/// absolute deviation; the mean absolute deviation where more than half are equal). Two values alone have no odd one.
+/// Indices of outliers, by the distance from the median in robust standard deviations (median absolute deviation; the
+/// mean absolute deviation where more than half are equal). Two values have no outlier.
 pub fn anomalies(values: &[f64], law: &QuickLaw) -> Vec<usize> {
     let Some(median) = exact::median(values) else { return Vec::new() };
     if distinct(values) <= 2 {
@@ -58,7 +58,7 @@ pub fn anomalies(values: &[f64], law: &QuickLaw) -> Vec<usize> {
     let away: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
     let spread = match exact::median(&away) {
         Some(deviation) if deviation > 0.0 => deviation * exact::MAD_TO_SD,
-        // √(π/2): the mean absolute deviation of the normal as a standard deviation.
+        // √(π/2): converts the normal's mean absolute deviation into a standard deviation.
         _ => exact::mean(&away).unwrap_or(0.0) * (std::f64::consts::PI / 2.0).sqrt(),
     };
     let odd = |(at, away): (usize, &f64)| (spread > 0.0 && away / spread > law.odd_from).then_some(at);
@@ -71,7 +71,7 @@ fn distinct(values: &[f64]) -> usize {
     sorted.len()
 }
 
-/// What a series looks like. The answer's `series` is for the caller to name.
+/// Describes a series. The caller names the answer's `series`.
 pub fn judge(values: &[f64], reference: Option<f64>, law: &QuickLaw) -> SeriesJudged {
     let mut values: Vec<f64> = values.iter().copied().filter(|value| value.abs() <= LARGEST).collect();
     values.drain(..values.len().saturating_sub(MOST_VALUES));
@@ -96,13 +96,13 @@ pub fn judge(values: &[f64], reference: Option<f64>, law: &QuickLaw) -> SeriesJu
     judged
 }
 
-/// The order in a series and how probable as much is by chance.
+/// The order in a series, and its probability by chance.
 fn order(values: &[f64], law: &QuickLaw) -> (Vec<SeriesFeature>, f64) {
     if distinct(values) == 1 {
         return (vec![SeriesFeature::Constant], 0.0);
     }
     let mut features = Vec::new();
-    // Ranks, so that a long tail counts no more than it must.
+    // Ranks, so that a long tail doesn't dominate.
     let ranks = exact::ranks(values);
     let n = values.len();
     let (trend, _) = exact::trend_test(values);
@@ -134,12 +134,12 @@ fn order(values: &[f64], law: &QuickLaw) -> (Vec<SeriesFeature>, f64) {
     (features, p)
 }
 
-/// The shortest period with which the series repeats itself exactly, at least twice.
+/// The shortest period with which the series repeats exactly, at least twice.
 fn exact_period(values: &[f64]) -> Option<usize> {
     (1..=values.len() / 2).find(|period| values.iter().zip(&values[*period..]).all(|(early, late)| early == late))
 }
 
-/// The lag of at least 2 at which the series is most like itself, and its p, corrected for the lags that were tried.
+/// The lag of at least 2 with the highest self-similarity, and its p, corrected for the lags that were tried.
 fn best_return(ranks: &[f64]) -> (usize, f64) {
     let lags = 2..=ranks.len() / TURNS;
     let tried = lags.clone().count() as f64;
@@ -148,7 +148,8 @@ fn best_return(ranks: &[f64]) -> (usize, f64) {
     p.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 1.0))
 }
 
-/// For a series of two values: the share of the greater, and how probable as uneven a share is for a fair coin.
+/// For a series of two values: the share of the greater value, and the probability of such an imbalance for a fair
+/// coin.
 fn prevailing(values: &[f64]) -> Option<(f64, f64)> {
     if distinct(values) != 2 {
         return None;
@@ -250,7 +251,7 @@ mod tests {
     fn a_series_of_ninety_percent_success_is_not_noise_because_it_is_skewed() {
         for (seed, count) in [(1, 10), (2, 20), (3, 40), (4, 200)] {
             let mut chance = chances(seed, count);
-            // Exactly nine of ten, in an order by chance.
+            // Exactly nine of ten, in random order.
             let ascending = exact::sorted(&chance);
             let bound = ascending[count / 10];
             chance.iter_mut().for_each(|value| *value = f64::from(u8::from(*value >= bound)));
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(verdict(&tail), SeriesVerdict::Random);
     }
 
-    /// Noise is taken for order in few cases; a coin's two questions are asked at 5 % each.
+    /// Noise is rarely taken for order; the two tests for a coin use 5 % each.
     #[test]
     fn noise_is_rarely_taken_for_order() {
         for count in [8, 16, 40, 100] {
@@ -287,7 +288,7 @@ mod tests {
             let coins = of(&|seed| noise(seed).into_iter().map(f64::round).collect());
             println!("{count}: order seen in {numbers} of 1000 random series, {coins} of 1000 coins");
             assert!(numbers <= 70, "{count}: {numbers} of 1000 random series");
-            // Eight coins have 256 ways alone, and every second one of them repeats itself or is lopsided by chance.
+            // Eight coins have only 256 sequences, and every second one repeats itself or is unbalanced by chance.
             assert!(coins <= if count == 8 { 250 } else { 140 }, "{count}: {coins} of 1000 coins");
         }
     }

@@ -1,9 +1,9 @@
-//! The intraparietal sulcus as a room: tells at a glance what a series looks like.
+//! The intraparietal sulcus as a room: tells quickly how a series looks.
 //!
 //! Biology: the sulcus of the parietal lobe in which neurons are tuned to approximate quantities (Nieder & Dehaene 2009).
-//! Law: `law.rs`; whoever asks gets a verdict, what was found, and how surely it isn't chance.
-//! Remembers: how often it said what. Forgets: the series, at once.
-//! Down: who asked has no verdict and asks again later; nothing is confirmed meanwhile.
+//! Law: `law.rs`. The asker gets a verdict, the patterns found, and how certain it is that they aren't chance.
+//! Remembers: how often it gave each verdict. Forgets: the series, at once.
+//! Down: the asker has no verdict and asks again later; nothing is confirmed meanwhile.
 
 use maxim_bus::rooms;
 use maxim_bus::signals::numbers::{JudgeSeries, SeriesJudged, SeriesVerdict};

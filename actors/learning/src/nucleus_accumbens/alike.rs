@@ -1,4 +1,4 @@
-//! Known kinds of events that an unknown one is like, by the meaning of their names.
+//! Finds known kinds of events similar to an unknown one, by the meaning of their names.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use super::event::EventKind;
 use super::model::LinkTable;
 use maxim_language::{Embedding, Encoder, calibrated};
 
-/// Kinds that lend, at most.
+/// Maximum number of kinds to borrow from.
 const MOST_LENDERS: usize = 5;
 
-/// "touchStove(hand: …)" is read as "touch stove hand".
+/// "touchStove(hand: …)" becomes "touch stove hand".
 fn phrase(kind: &EventKind) -> String {
     let mut words = String::new();
     let names = std::iter::once(kind.tool.as_str()).chain(kind.shape.iter().map(|(name, _)| name.as_str()));
@@ -31,7 +31,7 @@ fn phrase(kind: &EventKind) -> String {
     words
 }
 
-/// Vectors of the names of known kinds, made when an unknown one is first compared with them.
+/// Vectors of the names of known kinds, computed when an unknown kind is first compared with them.
 #[derive(Default)]
 pub struct Phrases {
     encoder: Option<Arc<dyn Encoder>>,
@@ -43,12 +43,12 @@ impl Phrases {
         Self { encoder: Some(encoder), vectors: RefCell::default() }
     }
 
-    /// It lends no more.
+    /// Removes a kind.
     pub fn forget(&mut self, key: &str) {
         self.vectors.get_mut().remove(key);
     }
 
-    /// Keys of the known kinds most alike, with how alike they are; the best first, ties by key.
+    /// Keys of the most similar known kinds, with their similarity; the best first, ties by key.
     pub fn alike(&self, kind: &EventKind, links: &LinkTable) -> Vec<(String, f64)> {
         let Some(encoder) = &self.encoder else { return Vec::new() };
         let mut vectors = self.vectors.borrow_mut();

@@ -1,4 +1,4 @@
-//! What a text reminds of what was learned: what the actions that it speaks of led to.
+//! Causal knowledge about a text: the results of the actions that it mentions.
 
 use jiff::Timestamp;
 use maxim_bus::Trust;
@@ -9,10 +9,10 @@ use super::known::Known;
 use super::region::NucleusAccumbens;
 use maxim_region::{Hears, Pulse};
 
-/// Pieces when nobody says how many.
+/// Default number of entries.
 const LIMIT: usize = 5;
 
-/// The links of the actions all of whose name's words are in the text, the surest first.
+/// The links of actions whose name occurs completely in the text, the most certain first.
 fn causes(known: &Known, text: &str, limit: usize, now: Timestamp) -> Vec<KnowledgeEntry> {
     let law = known.links().law();
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! Under which circumstances something is done: what experience with one kind of event is divided by, so that what goes
-//! wrong with one thing, for one goal or at one time of the day is told from what goes well with others.
+//! The circumstances of an action. Experience with one kind of event is divided by them. So a failure with one thing,
+//! for one goal or at one time of day is kept apart from successes with others.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,13 +8,13 @@ use serde_json::{Map, Value as Json};
 use super::event::ParamClass;
 use super::model::ContextCondition;
 
-/// Before the name of a parameter: its value is a circumstance.
+/// Prefix of a parameter's name whose value is a circumstance.
 const PARAM: &str = "param.";
 const MODE: &str = "mode";
 const GOAL: &str = "goal";
 const TIME_OF_DAY: &str = "time_of_day";
 const WORDS: &str = "words";
-/// Characters of a value beyond which it says nothing that comes again.
+/// Longer values are ignored, in characters: they hardly ever occur again.
 const LONGEST: usize = 64;
 
 /// Fields and values, each field once.
@@ -22,7 +22,7 @@ const LONGEST: usize = 64;
 pub struct Circumstances(Vec<(String, String)>);
 
 impl Circumstances {
-    /// Of an action with these parameters, at this time on the body's clock.
+    /// The circumstances of an action with these parameters, at this time on the body's clock.
     pub fn of(params: &Map<String, Json>, mode: &str, goal: Option<&str>, at: Timestamp, zone: &TimeZone) -> Self {
         let mut all = Self(vec![(MODE.into(), mode.into()), (TIME_OF_DAY.into(), time_of_day(at, zone).into())]);
         if let Some(goal) = goal.map(plain).filter(|goal| is_short(goal)) {
@@ -36,13 +36,13 @@ impl Circumstances {
         all
     }
 
-    /// Told in words alone, which are one of them.
+    /// Circumstances given only in words, which are a circumstance of their own.
     pub fn of_words(words: &str) -> Self {
         let words = Some(plain(words)).filter(|words| is_short(words));
         Self(words.map(|words| (WORDS.to_owned(), words)).into_iter().collect())
     }
 
-    /// With what is said of them in words: each value that was there before and stands in the words whole.
+    /// Adds circumstances mentioned in words: each known value that occurs in the words as a whole.
     pub fn said(mut self, words: &str, known: &ContextCondition) -> Self {
         let words = format!(" {} ", plain(words));
         for (field, value) in known.all() {
@@ -69,13 +69,13 @@ impl Circumstances {
     }
 }
 
-/// Whether a prediction is less sure where the field has a value that was never there. Another thing, another goal and
-/// another hour are what a kind of event generalises over.
+/// Whether an unknown value of this field makes a prediction less certain. Experience generalises over other objects,
+/// goals and hours.
 pub fn makes_unsure(field: &str) -> bool {
     !field.starts_with(PARAM) && field != TIME_OF_DAY && field != GOAL
 }
 
-/// Lower case, words parted by one space, without what ends a sentence.
+/// Lower case, words separated by one space, without punctuation at the end of words.
 fn plain(text: &str) -> String {
     let words = text.split_whitespace().map(|word| word.trim_matches([',', '.', ';', ':', '!', '?', '"']));
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").to_lowercase()
@@ -85,7 +85,7 @@ fn is_short(text: &str) -> bool {
     !text.is_empty() && text.chars().nth(LONGEST).is_none()
 }
 
-/// A value that may come again.
+/// A value that may occur again.
 fn telling(value: &Json) -> Option<String> {
     match value {
         Json::String(text) if ParamClass::of(value) != ParamClass::LongText => {

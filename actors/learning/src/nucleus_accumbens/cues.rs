@@ -1,9 +1,10 @@
-//! What is around while something is done: cues that share the error with the act itself.
+//! Cues that are present during an act and share its prediction error.
 //!
 //! Biology: accumbens neurons fire to the cues that announce reward, not to the reward that they explain.
-//! Each thing learns by its salience, as α is a stimulus's own in Rescorla and Wagner (1972), so that what is seen all the
-//! time, which the scene holds for less salient, learns more slowly (latent inhibition). Strengths are an act's own: the
-//! dog that makes touching the stove go wrong says nothing of reading a letter.
+//! Each thing learns at a rate given by its salience, because α belongs to the stimulus in Rescorla and Wagner
+//! (1972). So a thing that is always visible, which the scene holds for less salient, learns more slowly (latent
+//! inhibition). Strengths belong to one act: the dog that makes touching the stove go wrong says nothing about
+//! reading a letter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +18,15 @@ use super::region::NucleusAccumbens;
 use super::series::OutcomeSeries;
 use maxim_region::{FewSources, Hears, Pulse};
 
-/// Things that take part in one trial beside the act. Their rates and its own sum up to 0.7 at the default α: nothing overshoots.
+/// Maximum number of things in one trial beside the act. Together with the act, their rates add up to at most 0.7 at
+/// the default α, so nothing overshoots.
 pub const MOST_PRESENT: usize = 4;
-/// Things that an act remembers the strength of; the weakest leaves first.
+/// Maximum number of things remembered per act; the weakest is removed first.
 pub const MOST_KNOWN: usize = 16;
-/// The same surroundings are written down again after this.
+/// Unchanged surroundings are stored again after this time.
 const RENEWED: SignedDuration = SignedDuration::from_secs(20);
 
-/// A thing that is there: its name, and its salience from 0 to 1.
+/// A thing that is present: its name, and its salience from 0 to 1.
 pub type Present = (String, f64);
 
 /// What is known of a thing beside one act.
@@ -32,9 +34,9 @@ pub type Present = (String, f64);
 struct Cue {
     /// −1 to 1 and a little beyond.
     strength: f64,
-    /// How often it was there.
+    /// How often it was present.
     times: u32,
-    /// How the act went then.
+    /// The results of the act in its presence.
     series: OutcomeSeries,
     #[serde(default, skip_serializing_if = "FewSources::is_empty")]
     of: FewSources,
@@ -49,18 +51,18 @@ impl CueStrengths {
         self.0.is_empty()
     }
 
-    /// 0 for what was never there.
+    /// 0 for a thing that was never present.
     pub fn get(&self, name: &str) -> f64 {
         self.0.get(name).map_or(0.0, |cue| cue.strength)
     }
 
-    /// Things of at least this strength, either way, and how the act went beside them.
+    /// Things with at least this strength in either direction, and the results of the act in their presence.
     pub fn strong(&self, least: f64) -> impl Iterator<Item = (&str, f64, OutcomeSeries)> {
         let strong = self.0.iter().filter(move |(_, cue)| cue.strength.abs() >= least);
         strong.map(|(name, cue)| (name.as_str(), cue.strength, cue.series))
     }
 
-    /// It was there, and has this strength now.
+    /// It was present, and now has this strength.
     pub(super) fn learn(&mut self, name: &str, strength: f64, seen: &Observation) {
         if !self.0.contains_key(name) && self.0.len() >= MOST_KNOWN {
             let weaker = |a: &(&String, &Cue), b: &(&String, &Cue)| a.1.strength.abs().total_cmp(&b.1.strength.abs());
@@ -74,17 +76,17 @@ impl CueStrengths {
         cue.series.push(seen.outcome.reinforcement);
     }
 
-    /// Whether a thing was there in one of these episodes.
+    /// Whether a thing was present in one of these episodes.
     pub(super) fn names(&self, gone: &BTreeSet<u64>) -> bool {
         self.0.values().any(|cue| cue.of.names(gone))
     }
 
-    /// Things that were there only in what a person has forgotten go.
+    /// Removes things that were present only in episodes that a person has forgotten.
     pub(super) fn forget(&mut self, gone: &BTreeSet<u64>) {
         self.0.retain(|_, cue| !cue.of.forget(gone));
     }
 
-    /// Those that take part: what means much before what is only salient.
+    /// The things that take part: strong ones before merely salient ones.
     pub fn choose(&self, mut present: Vec<Present>) -> Vec<Present> {
         let weight = |(name, salience): &Present| self.get(name).abs() + salience;
         present.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.0.cmp(&b.0)));
@@ -92,7 +94,7 @@ impl CueStrengths {
         present
     }
 
-    /// Adds each known thing that stands in these words.
+    /// Adds each known thing that occurs in these words.
     pub fn said(&self, words: &str, present: &mut Vec<Present>) {
         let words: Vec<String> = words.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
         let words = format!(" {} ", words.join(" "));
@@ -105,7 +107,7 @@ impl CueStrengths {
     }
 }
 
-/// What was around when something was last noticed.
+/// The surroundings as last noticed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Around {
     at: Option<Timestamp>,
@@ -118,7 +120,7 @@ impl Around {
         Self { at: Some(now), things: things.collect() }
     }
 
-    /// Nothing when it is too long ago.
+    /// Empty when that is too long ago.
     pub fn present(&self, now: Timestamp) -> Vec<Present> {
         let is_here = self.at.is_some_and(|at| now.duration_since(at) <= PRESENT);
         if is_here { self.things.clone() } else { Vec::new() }

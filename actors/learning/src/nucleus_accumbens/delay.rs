@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Minimum, the 10th, 50th and 90th percentile, the points half-way between them, and the maximum.
+/// Minimum, the 10th, 50th and 90th percentile, the midpoints between them, and the maximum.
 const MARKS: [f64; 9] = [0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0];
 const MEDIAN: usize = 4;
 const LOW: usize = 2;
@@ -13,13 +13,13 @@ const HIGH: usize = 6;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DelayQuantiles {
     count: u64,
-    /// Heights of the markers, seconds. While fewer than nine delays were seen: these, sorted.
+    /// Heights of the markers, seconds. With fewer than nine delays: the delays, sorted.
     heights: [f64; 9],
-    /// Places of the markers among all delays, from 0.
+    /// Positions of the markers among all delays, from 0.
     places: [f64; 9],
 }
 
-/// What delay to expect, in seconds.
+/// The expected delay, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelayEstimate {
     pub median: f64,
@@ -57,7 +57,7 @@ impl DelayQuantiles {
         (1..8).for_each(|i| self.settle(i));
     }
 
-    /// Moves a marker by one place towards where it ought to be, its height along a parabola through its neighbours.
+    /// Moves a marker by one position towards its target, its height along a parabola through its neighbours.
     fn settle(&mut self, i: usize) {
         let wanted = MARKS[i] * (self.count - 1) as f64;
         let (before, here, after) = (self.places[i - 1], self.places[i], self.places[i + 1]);
@@ -84,7 +84,7 @@ impl DelayQuantiles {
         self.places[i] += step;
     }
 
-    /// Nothing until a delay was seen.
+    /// None before the first delay.
     pub fn estimate(&self) -> Option<DelayEstimate> {
         match self.count {
             0 => None,

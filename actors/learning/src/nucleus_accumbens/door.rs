@@ -1,4 +1,4 @@
-//! Lines of learning from outside: an event with its outcome in, what was learned out.
+//! Lines of learning from outside: an event with its outcome comes in, what was learned goes out.
 
 use jiff::Timestamp;
 use maxim_bus::units::{Confidence, Valence, Value};
@@ -11,25 +11,25 @@ use super::law::Reinforcement;
 use super::model::{LinkTable, Observation};
 use maxim_bus::Provenance;
 
-/// One line in. Fields that aren't known here (a number, an id) are the caller's.
+/// One line of input. Fields that aren't known here (a number, an id) belong to the caller.
 #[derive(Clone, Debug, Deserialize)]
 pub struct LearnLine {
     /// Tool, movement or any word.
     pub event: String,
     #[serde(default)]
     pub params: Option<Map<String, Json>>,
-    /// An object's scalars are learned as conditions, deeper values are not; words are one condition of their own, beside
-    /// those that were met before and stand in them.
+    /// An object's scalars are learned as conditions; nested values are not. Words are one condition, and known
+    /// values in them are further conditions.
     #[serde(default)]
     pub context: Option<Json>,
-    /// A word (good, bad, neutral and their like), true or false, or null for neutral.
+    /// A word (good, bad, neutral or a synonym), true or false, or null for neutral.
     pub outcome: Json,
-    /// Cues that were present; without any the event itself is the cue.
+    /// Cues that were present; without any, the event itself is the cue.
     #[serde(default)]
     pub cues: Option<Vec<String>>,
 }
 
-/// One line out.
+/// One line of output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LearnedLine {
     pub event: String,
@@ -39,14 +39,14 @@ pub struct LearnedLine {
     pub valence: Valence,
 }
 
-/// A line from which nothing can be learned.
+/// A line that teaches nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadLesson {
     #[error("\"event\" is empty; name what was done, such as \"push\"")]
     Nameless,
     #[error("outcome {0} is not known: give \"good\", \"bad\" or \"neutral\" (positive, negative), or true or false")]
     Outcome(String),
-    #[error("the field \"context\" is words or an object of conditions, not {0}")]
+    #[error("the field \"context\" must be words or an object of conditions, not {0}")]
     Context(String),
 }
 

@@ -1,5 +1,5 @@
-//! Kinds of events: the tool or movement and the abstract shape of its parameters. Classes of values, not values, so
-//! that reading one file teaches about reading another.
+//! Kinds of events: the tool or movement and the abstract shape of its parameters. The shape has classes of values
+//! instead of values, so that reading one file teaches about reading another.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::law::Reinforcement;
 
-/// Text up to this many characters is short.
+/// Texts up to this many characters are short.
 const SHORT_TEXT: usize = 40;
 
 /// Class of a parameter's value.
@@ -18,7 +18,7 @@ pub enum ParamClass {
     Nothing,
     Bool,
     Zero,
-    /// Below 1, 10, 100, 1 000, and beyond, by size.
+    /// By size: below 1, 10, 100, 1 000, and larger.
     Fraction,
     Ones,
     Tens,
@@ -118,12 +118,12 @@ impl EventKind {
         Self { tool: tool.to_string(), shape }
     }
 
-    /// The name under which it is kept: the bare tool if there are no parameters, else "tool(name: class, …)".
+    /// The key of the kind: the bare tool if there are no parameters, else "tool(name: class, …)".
     pub fn key(&self) -> String {
         self.to_string()
     }
 
-    /// 0 for another tool; else from 0.5 (no parameter alike) to 1 (the same shape).
+    /// 0 for another tool; else from 0.5 (no parameter in common) to 1 (the same shape).
     pub fn similarity(&self, other: &Self) -> f64 {
         if self.tool != other.tool {
             return 0.0;
@@ -145,7 +145,7 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// What came of an event: a word for it, and what it teaches.
+/// The outcome of an event: a word for it, and what it teaches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OutcomeKind {
     pub name: String,
@@ -157,7 +157,7 @@ impl OutcomeKind {
         Self { name: name.to_string(), reinforcement }
     }
 
-    /// Of an action: success, failure, or not known.
+    /// For an action: success, failure, or unknown.
     pub fn of_success(success: Option<bool>) -> Self {
         match success {
             Some(true) => Self::new("success", Reinforcement::Good),
@@ -166,7 +166,7 @@ impl OutcomeKind {
         }
     }
 
-    /// Of an outcome that was worth so much, −1 to 1. A tenth of that is as good as nothing.
+    /// For an outcome of this value, −1 to 1. A value above a tenth counts as good, below minus a tenth as bad.
     pub fn of_reward(reward: f64) -> Self {
         match reward {
             good if good > 0.1 => Self::new("rewarded", Reinforcement::Good),
@@ -175,7 +175,7 @@ impl OutcomeKind {
         }
     }
 
-    /// From the usual words, case ignored; nothing for a word that says neither good nor bad nor neutral.
+    /// From the usual words, ignoring case; none for a word that means neither good nor bad nor neutral.
     pub fn from_word(word: &str) -> Option<Self> {
         let reinforcement = match word.to_ascii_lowercase().as_str() {
             "good" | "positive" | "success" | "succeeded" | "reward" | "true" | "ok" | "+" => Reinforcement::Good,

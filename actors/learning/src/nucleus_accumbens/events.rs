@@ -1,4 +1,4 @@
-//! What the nucleus accumbens keeps of its decisions.
+//! The stored decisions of the nucleus accumbens.
 
 use jiff::Timestamp;
 use maxim_bus::Provenance;
@@ -10,11 +10,11 @@ use super::event::{EventKind, OutcomeKind};
 use super::model::{LinkTable, Observation, Update};
 use super::remembering::{Recalled, Restored};
 
-/// Untagged: what was learned is written as it always was.
+/// Untagged, so that lessons keep their old format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NacEvent {
-    /// These three were kept while links stood in the root.
+    /// These three were stored while links were in the root.
     Observed(Observed),
     Recalled(Box<Recalled>),
     Imported(Imported),
@@ -27,66 +27,66 @@ pub enum NacEvent {
     Restored(Box<Restored>),
 }
 
-/// What was done elsewhere and is learned from here.
+/// Actions done elsewhere that are learned here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Imported {
     pub(super) imported: Vec<Observed>,
 }
 
-/// What is learned from, here or elsewhere.
+/// A lesson, from here or elsewhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lessons {
     pub(super) lessons: Vec<Observed>,
 }
 
-/// Kinds whose records hold all that was learned.
+/// Kinds whose records contain everything learned.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
     pub(super) written: Vec<String>,
 }
 
-/// Kinds that are known no more.
+/// Kinds that are removed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forgotten {
     pub(super) forgotten: Vec<String>,
 }
 
-/// Another goal is pursued, or none.
+/// The pursued goal has changed, or there is none.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pursuing {
     pub(super) pursued: Option<String>,
 }
 
-/// Another mode is in force.
+/// The mode in force has changed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Confined {
     pub(super) confined: Option<Mode>,
 }
 
-/// What was learned from, whole: applying it again gives the same links.
+/// A complete lesson: applying it again gives the same links.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Observed {
     pub(super) kind: EventKind,
     pub(super) outcome: OutcomeKind,
     pub(super) mode: String,
-    /// Empty in what was learned before there were any.
+    /// Empty in lessons from before circumstances existed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) circumstances: Vec<(String, String)>,
-    /// What was around and took part.
+    /// Things that were present and took part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) around: Vec<Present>,
-    /// Seconds, where they are known.
+    /// Seconds, if known.
     pub(super) delay_s: Option<f64>,
     pub(super) episode: String,
     pub(super) at: Timestamp,
     pub(super) alpha: f64,
-    /// How good it was, −1 to 1, where that was told; else the kind of outcome says it.
+    /// How good it was, −1 to 1, if reported; else the kind of outcome decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reward: Option<f64>,
 }

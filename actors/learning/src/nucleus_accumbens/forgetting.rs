@@ -1,5 +1,5 @@
-//! Episodes that are gone: no link names them any more. What they taught stays, except that what a person had forgotten
-//! takes the words, values and things with it that were met in nothing else, and a kind of event that was.
+//! Removed episodes: their ids are dropped from links. What they taught stays, with one exception. If a person had
+//! them forgotten, words, values, things and kinds of events that were met only in them are removed.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use super::remembering::Restored;
 use maxim_region::{Hears, Pulse, RecordView, source_hashes};
 
 impl NucleusAccumbens {
-    /// Kinds that hold something of what a person has forgotten, where no link names it any more: in lessons that wait, in
-    /// circumstances or beside them. Circumstances that aren't here are looked through as they are written.
+    /// Kinds that hold something a person has forgotten without a link naming it: in waiting lessons, in
+    /// circumstances or beside them. Circumstances that aren't in memory are searched in their records.
     fn holding(&self, removed: &RecordsRemoved, records: &RecordView<'_>) -> BTreeSet<String> {
         let gone = source_hashes(removed);
         let written: Vec<String> = gone.iter().map(u64::to_string).collect();
@@ -41,7 +41,7 @@ fn is_bad(event: &EventRecord) -> bool {
     event.links.iter().any(|link| link.outcome.reinforcement == Reinforcement::Bad)
 }
 
-/// Whether something bad is known of a tool, beside these kinds of event.
+/// Whether a tool has bad experience, apart from these kinds of event.
 fn hurts(links: &LinkTable, tool: &str, without: &BTreeSet<String>) -> bool {
     links.records().any(|(key, event)| event.kind.tool == tool && !without.contains(key) && is_bad(event))
 }
@@ -64,7 +64,7 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
         self.recollect(kinds.iter().map(String::as_str), pulse.records());
         let links = self.links();
         let (mut restored, mut forgotten) = (Vec::with_capacity(kinds.len()), Vec::new());
-        // Kinds of which nothing bad is known any more, and their tools.
+        // Kinds that no longer have bad experience, and their tools.
         let (mut good, mut tools): (BTreeSet<String>, BTreeSet<String>) = Default::default();
         for key in kinds {
             let Some(event) = links.record(&key) else { continue };
@@ -94,7 +94,7 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
         if !forgotten.is_empty() {
             pulse.keep(NacEvent::Forgotten(Forgotten { forgotten }));
         }
-        // Its lesson may stand in the events of before, whatever became of it since.
+        // Its lesson may be in earlier events, whatever happened since.
         let restored = Restored { restored, observations: self.observations };
         pulse.keep_gone(NacEvent::Restored(Box::new(restored)), removed.forgotten);
     }

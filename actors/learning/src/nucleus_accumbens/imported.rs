@@ -1,5 +1,5 @@
-//! What was done elsewhere: episodes that an import brings say how it ended, and so teach what to expect. They are news to
-//! nobody here, so they reward and surprise nothing; what hurt is told to the gate.
+//! Actions done elsewhere: imported episodes contain results, so they teach what to expect. They are no news here, so
+//! they cause no reward and no surprise. Tools that hurt are reported to the gate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use maxim_region::{Hears, Pulse};
 
 fn observed(act: &EndedAct, pulse: &Pulse<'_, NucleusAccumbens>) -> Observed {
     let settings = pulse.settings();
-    // What was done elsewhere was done in no mode that the agent has lowered itself to here.
+    // An action done elsewhere was not done in a mode that the agent has lowered itself to here.
     let mode = act.mode.clone().unwrap_or_else(|| settings.mode.as_str().to_owned());
     Observed {
         kind: EventKind::of(&act.tool, &act.params),
@@ -36,13 +36,13 @@ fn observed(act: &EndedAct, pulse: &Pulse<'_, NucleusAccumbens>) -> Observed {
 }
 
 impl NucleusAccumbens {
-    /// Tools that are bad when this is learned, and when they were found so.
+    /// Tools with bad experience once this is learned, and when they were found to be bad.
     fn would_hurt(&self, imported: &[Observed], alpha: f64) -> BTreeMap<String, Timestamp> {
         let links = self.links();
         let mut trial = LinkTable::new(alpha);
         for event in imported {
             let key = event.kind.key();
-            // It is taken over with the first of its kind.
+            // It is copied when the first action of its kind comes.
             if trial.record(&key).is_none()
                 && let Some(record) = links.record(&key)
             {

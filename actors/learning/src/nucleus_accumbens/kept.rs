@@ -1,5 +1,5 @@
-//! What is known of a kind of event as its two records: what is small, which a start reads, and the circumstances, which
-//! are read when the kind is met. Both are written in one commit.
+//! Each kind of event has two records: a small one, which is read at the start, and its circumstances, which are read
+//! when the kind occurs. Both are written in one commit.
 
 use maxim_bus::hash::StableHash;
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use maxim_region::FewSources;
 
 use super::model::{ConditionCount, ContextCondition, EventRecord, LinkTable};
 
-/// Prefix of what is small of each kind.
+/// Prefix of the small records.
 pub const KINDS: &str = "kind/";
 
-/// Bytes of a kind's name that stand in the keys of its records; a store's keys are short, names of kinds may not be.
+/// Bytes of a kind's name in the keys of its records; a store's keys are short, names of kinds may be long.
 const NAMED_BY: usize = 80;
 
 pub fn kind_key(key: &str) -> Vec<u8> {
@@ -30,7 +30,7 @@ fn record_key(prefix: &str, key: &str) -> Vec<u8> {
     format!("{prefix}{}{digest:016x}", &key[..key.floor_char_boundary(NAMED_BY)]).into_bytes()
 }
 
-/// A kind of event with its links, and its strength as a cue, −1 to 1 and a little beyond.
+/// A kind of event with its links, and its strength as a cue, −1 to 1 and slightly beyond.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Learned {
@@ -51,7 +51,7 @@ impl Learned {
     }
 }
 
-/// Value, observations, strength, and where it was there.
+/// Value, observations, strength, and the episodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Row(String, u32, f64, #[serde(default, skip_serializing_if = "FewSources::is_empty")] FewSources);
 
@@ -75,7 +75,7 @@ impl KeptConditions {
         Self(std::iter::once(&event.conditions).chain(links).map(rows).collect())
     }
 
-    /// Gives an event the circumstances that were kept of it.
+    /// Puts stored circumstances back into an event.
     pub fn put_into(self, event: &mut EventRecord) {
         let links = event.links.iter_mut().map(|link| &mut link.conditions);
         for (place, rows) in std::iter::once(&mut event.conditions).chain(links).zip(self.0) {
@@ -111,7 +111,7 @@ pub fn small(event: &EventRecord) -> EventRecord {
     }
 }
 
-/// Takes its circumstances from it.
+/// Removes the circumstances from an event.
 pub fn make_small(event: &mut EventRecord) {
     event.conditions = ContextCondition::default();
     event.links.iter_mut().for_each(|link| link.conditions = ContextCondition::default());

@@ -1,5 +1,5 @@
-//! What is known of kinds of events, as it stands in memory: of each what is small, and of those that were lately met also
-//! their circumstances, so that a room that knows thousands of kinds holds little of each.
+//! Kinds of events in memory: the small part of each, and the circumstances of those that occurred recently. So a
+//! room that knows thousands of kinds holds little of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,15 @@ use maxim_language::Stems;
 
 /// Kinds whose circumstances stay in memory although they can be read again.
 const MOST_WHOLE: usize = 128;
-/// So many more may be there before any go: to find those that weren't needed for longest is dearer than to read one.
+/// Extra kinds before any are dropped, because finding the least recently used is more expensive than reading one
+/// again.
 const SPARE: usize = 64;
 
 /// Derived from records, and from what was learned since they were written.
 #[derive(Default)]
 pub struct Known {
     links: LinkTable,
-    /// Kinds whose circumstances are here, with when they were last needed.
+    /// Kinds with circumstances in memory, with the time of their last use.
     whole: BTreeMap<String, u64>,
     needed: u64,
     named: ToolNames,
@@ -37,7 +38,7 @@ impl Known {
         &self.named
     }
 
-    /// What was kept of a kind; its circumstances come when they are needed.
+    /// Adds the stored part of a kind; its circumstances are read when needed.
     pub fn put_small(&mut self, learned: Learned) {
         let key = learned.event.kind.key();
         self.named.know(&learned.event.kind.tool);
@@ -55,7 +56,7 @@ impl Known {
         self.whole.contains_key(key)
     }
 
-    /// It is needed now, and so stays for a while.
+    /// Marks it as used now, so that it stays for some time.
     pub fn mark(&mut self, key: &str) {
         self.needed += 1;
         self.whole.insert(key.to_owned(), self.needed);
@@ -68,7 +69,7 @@ impl Known {
         }
     }
 
-    /// Lets circumstances go that weren't needed for longest and that can be read again.
+    /// Drops the least recently used circumstances that can be read again.
     pub fn let_go(&mut self, can_be_read: impl Fn(&str) -> bool) {
         if self.whole.len() <= MOST_WHOLE + SPARE {
             return;
@@ -137,7 +138,7 @@ impl ToolNames {
         }
     }
 
-    /// Tools all of whose name's words are in the text, by name.
+    /// Tools whose name occurs completely in the text, by name.
     pub fn in_text(&self, text: &str) -> BTreeSet<&str> {
         let said = self.of(text);
         let near = said.iter().filter_map(|word| self.first.get(word)).flatten();

@@ -1,16 +1,16 @@
 //! Learning from prediction errors (Rescorla & Wagner 1972).
 //!
-//! V ← V + α (λ − V). Where several cues are present they share one error: each has a strength v in about [−1, 1] and
-//! changes by α (λ′ − Σ v); V = clamp((1 + Σ v)/2, 0, 1). With one cue both are the same law, since v = 2V − 1. Out of
-//! the sum follow blocking, overshadowing, conditioned inhibition and over-expectation.
+//! V ← V + α (λ − V). If several cues are present they share one error: each has a strength v in about [−1, 1] and
+//! changes by α (λ′ − Σ v); V = clamp((1 + Σ v)/2, 0, 1). With one cue both laws are the same, since v = 2V − 1. The
+//! sum explains blocking, overshadowing, conditioned inhibition and over-expectation.
 
 use jiff::Timestamp;
 use maxim_bus::units::{Confidence, Value};
 use maxim_config::{SHARE, Shape, Span, section};
 use serde::{Deserialize, Serialize};
 
-/// Learning rate α, 0 to 1. After a reversal of a certain world, valence leaves its old sign with the 4th observation
-/// and has the new one with the 7th (0.86⁷ < 0.4).
+/// Learning rate α, 0 to 1. After a complete reversal, valence leaves its old sign with the 4th observation and has
+/// the new one with the 7th (0.86⁷ < 0.4).
 pub const ALPHA: f64 = 0.14;
 section! {
     /// How sure the nucleus accumbens is of what it expects. Its learning rate is `memory.nac_alpha`.
@@ -68,7 +68,7 @@ impl Reinforcement {
     }
 }
 
-/// Every present cue, a strength and its rate, moves by its rate times the shared error λ′ − Σ v. Returns that error.
+/// Moves every present cue (a strength and its rate) by its rate times the shared error λ′ − Σ v. Returns that error.
 pub fn learn_together(cues: &mut [(f64, f64)], target: f64) -> f64 {
     let error = target - cues.iter().map(|(strength, _)| strength).sum::<f64>();
     for (strength, alpha) in cues {
@@ -77,7 +77,7 @@ pub fn learn_together(cues: &mut [(f64, f64)], target: f64) -> f64 {
     error
 }
 
-/// V of the summed strength of the present cues.
+/// V for the summed strength of the present cues.
 pub fn value_of(sum: f64) -> Value {
     Value::clamped((1.0 + sum) / 2.0)
 }
@@ -89,7 +89,7 @@ impl PredictionLaw {
         Confidence::clamped(grown.min(self.confidence_max))
     }
 
-    /// Share of confidence left when the last observation is `now − last` ago: from 1 towards 0.5, half-way after 30 days.
+    /// Share of confidence left when the last observation was at `last`: from 1 towards 0.5, half-way after 30 days.
     pub fn recency(&self, last: Timestamp, now: Timestamp) -> f64 {
         let age = now.duration_since(last).as_secs_f64().max(0.0);
         let left = 0.5f64.powf(age / self.recency_half_life.get().as_secs_f64().max(f64::MIN_POSITIVE));
@@ -119,7 +119,7 @@ mod tests {
         assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
     }
 
-    /// One kind of event in a table of links, which is what the room learns with.
+    /// One kind of event in a table of links, as the room learns it.
     struct Pressed {
         table: LinkTable,
         event: EventKind,
@@ -153,7 +153,7 @@ mod tests {
             })
         }
 
-        /// V after so many trials of the event alone.
+        /// V after this many trials of the event alone.
         fn after(&mut self, outcome: Reinforcement, trials: usize) -> f64 {
             (0..trials).map(|_| self.observe(outcome, &[], &[]).value.get()).last().expect("a trial")
         }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn half_life_and_extinction_agree_with_theory() {
-        // What one trial leaves of the error says how many halve it, and how many leave a twentieth.
+        // The error left after one trial shows how many trials halve it, and how many leave a twentieth.
         let left = 1.0 - Pressed::at_zero(0.1).after(Good, 1);
         near(0.5f64.ln() / left.ln(), 6.578813478960585, 1e-9);
         near(0.05f64.ln() / left.ln(), 28.43315880574342, 1e-9);
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_salient_cue_overshadows_a_faint_one() {
-        // What is around learns at a rate of its own, α times its salience: 0.2 and 0.2 · 0.25 = 0.05.
+        // Surrounding things learn at their own rate, α times their salience: 0.2 and 0.2 · 0.25 = 0.05.
         let mut pressed = Pressed::new(0.2);
         (0..200).for_each(|_| drop(pressed.observe(Good, &["A"], &[("B".into(), 0.25)])));
         let faint = pressed.table.record(&pressed.event.key()).expect("a record").around.get("B");

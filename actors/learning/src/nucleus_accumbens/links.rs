@@ -1,4 +1,4 @@
-//! What was learned, shown link by link: for whoever looks inward.
+//! Learned links as a list, for introspection.
 
 use jiff::Timestamp;
 use maxim_bus::signals::introspection::{LinkShown, LinksListed, ListLinks};
@@ -6,12 +6,12 @@ use maxim_bus::units::Valence;
 
 use super::model::LinkTable;
 
-/// Links when nobody says how many.
+/// Default number of links.
 const LIMIT: usize = 5;
-/// Episodes shown of a link.
+/// Episodes shown per link.
 const EPISODES: usize = 5;
 
-/// The links that fit, the most observed first; of equally often observed ones the latest.
+/// The matching links, those with the most observations first; ties by the latest.
 pub fn list(links: &LinkTable, wanted: &ListLinks, now: Timestamp) -> LinksListed {
     let has = |name: &str, part: &Option<String>| {
         part.as_ref().is_none_or(|part| name.to_lowercase().contains(&part.trim().to_lowercase()))

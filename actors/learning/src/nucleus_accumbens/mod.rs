@@ -1,4 +1,4 @@
-//! What it led to.
+//! Learns what actions lead to.
 
 pub mod alike;
 mod causes;

@@ -1,4 +1,4 @@
-//! Causal links: what kind of event led to what kind of outcome, when, and how surely.
+//! Causal links: which kind of event led to which kind of outcome, when, and how certainly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,29 +15,29 @@ use super::series::OutcomeSeries;
 use maxim_bus::Provenance;
 use maxim_region::{FewSources, source_hash};
 
-/// Episodes that a link remembers by id, the newest.
+/// Maximum number of episode ids per link, the newest.
 pub const MOST_EPISODES: usize = 16;
-/// Values that a context field remembers; the least observed leaves first.
+/// Maximum number of values per context field; the least observed is removed first.
 pub const MOST_VALUES: usize = 32;
-/// Context fields of an event, at most; later ones are not learned.
+/// Maximum number of context fields of an event; later ones are not learned.
 pub const MOST_FIELDS: usize = 16;
 
 /// The situation of an event: field and value, e.g. mode = active, goal = fetch cup.
 pub type Situation<'a> = &'a [(&'a str, &'a str)];
 
-/// How often a context value was there, and what followed.
+/// How often a context value occurred, and what followed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConditionCount {
     pub value: String,
     pub observations: u32,
-    /// Strength learned in this condition alone, −1 to 1.
+    /// Strength learned in only this condition, −1 to 1.
     pub strength: f64,
-    /// Where it was there, while that was rarely.
+    /// The episodes in which it occurred, while these are few.
     #[serde(default, skip_serializing_if = "FewSources::is_empty")]
     pub of: FewSources,
 }
 
-/// Conditions by context field, each the most observed values first come, first kept.
+/// Conditions by context field; in each field the most observed values come first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContextCondition(pub(super) BTreeMap<String, Vec<ConditionCount>>);
 
@@ -55,12 +55,12 @@ impl ContextCondition {
         self.field(field).iter().find(|count| count.value == value)
     }
 
-    /// Whether a value was there in one of these episodes.
+    /// Whether a value occurred in one of these episodes.
     pub(super) fn names(&self, gone: &BTreeSet<u64>) -> bool {
         self.0.values().flatten().any(|count| count.of.names(gone))
     }
 
-    /// Values that were there only in what a person has forgotten go.
+    /// Removes values that occurred only in episodes that a person has forgotten.
     fn forget(&mut self, gone: &BTreeSet<u64>) {
         self.0.values_mut().for_each(|counts| counts.retain_mut(|count| !count.of.forget(gone)));
         self.0.retain(|_, counts| !counts.is_empty());
@@ -104,18 +104,18 @@ impl ContextCondition {
 pub struct CausalLink {
     pub outcome: OutcomeKind,
     pub observations: u32,
-    /// How regularly this outcome has followed lately: moves by α towards 1 when it came, towards 0 when another did.
+    /// How regularly this outcome followed recently: moves by α towards 1 when it came, towards 0 when another came.
     pub strength: f64,
     pub last: Timestamp,
-    /// Prediction error when it was last observed, about −1 to 1.
+    /// Prediction error at its last observation, about −1 to 1.
     pub last_rpe: f64,
     pub delay: DelayQuantiles,
     /// Contributing episodes, the newest last.
     pub episodes: Vec<Arc<str>>,
-    /// Contexts in which this outcome came.
+    /// Contexts in which this outcome occurred.
     pub conditions: ContextCondition,
     pub provenance: Provenance,
-    /// Of its observations, those that a person had forgotten.
+    /// The number of its observations that a person had forgotten.
     #[serde(default, skip_serializing_if = "is_none_of_them")]
     pub forgotten: u32,
 }
@@ -131,19 +131,19 @@ pub struct EventRecord {
     pub kind: EventKind,
     pub observations: u32,
     pub last: Timestamp,
-    /// Learned by the event alone, whatever cues were with it; −1 to 1.
+    /// Strength learned by the event alone, whatever cues were with it; −1 to 1.
     pub strength: f64,
     /// What followed in which context.
     pub conditions: ContextCondition,
-    /// Of what was around, beside the event's own as a cue.
+    /// The strengths of surrounding things, beside the event's own strength as a cue.
     #[serde(default, skip_serializing_if = "CueStrengths::is_empty")]
     pub around: CueStrengths,
     /// Sorted by outcome name.
     pub links: Vec<CausalLink>,
-    /// When it was last found bad after an outcome.
+    /// When an outcome last showed it as bad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hurt: Option<Timestamp>,
-    /// How the newest went, in their order.
+    /// The newest results, in order.
     #[serde(default)]
     pub series: OutcomeSeries,
 }
@@ -153,14 +153,14 @@ impl EventRecord {
         value_of(self.strength)
     }
 
-    /// Whether one of these episodes stands in its circumstances or beside what was around.
+    /// Whether one of these episodes occurs in its circumstances or its surroundings.
     pub(super) fn names(&self, gone: &BTreeSet<u64>) -> bool {
         self.conditions.names(gone)
             || self.around.names(gone)
             || self.links.iter().any(|link| link.conditions.names(gone))
     }
 
-    /// A person had these episodes forgotten: what stood in nothing else goes. True when it knows nothing else at all.
+    /// Removes what occurred only in these episodes, which a person had forgotten. True when nothing at all is left.
     pub(super) fn forget(&mut self, ids: &BTreeSet<&str>) -> bool {
         let gone: BTreeSet<u64> = ids.iter().map(|id| source_hash(id)).collect();
         self.conditions.forget(&gone);
@@ -176,23 +176,23 @@ impl EventRecord {
     }
 }
 
-/// What there is to learn from.
+/// One observation to learn from.
 #[derive(Clone, Debug)]
 pub struct Observation<'a> {
     pub event: &'a EventKind,
     pub context: Situation<'a>,
     pub outcome: &'a OutcomeKind,
-    /// Cues that were present and share the error; none: the event itself is the cue. Repeats count once.
+    /// Cues that were present and share the error. Without any, the event itself is the cue. Repeats count once.
     pub cues: &'a [&'a str],
-    /// What was around, and shares the error with the cues, each by its salience.
+    /// Surrounding things that share the error with the cues, each by its salience.
     pub around: &'a [Present],
-    /// Seconds from event to outcome, where known.
+    /// Seconds from event to outcome, if known.
     pub delay: Option<f64>,
     /// The episode of the outcome.
     pub episode: Option<&'a str>,
     pub provenance: Provenance,
     pub at: Timestamp,
-    /// λ′, −1 to 1, where it was told how good the outcome was; else the outcome's own.
+    /// λ′, −1 to 1, if it was reported how good the outcome was; else the outcome's own.
     pub reward: Option<f64>,
 }
 
@@ -203,7 +203,7 @@ impl Observation<'_> {
     }
 }
 
-/// What an observation changed.
+/// The changes by an observation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Update {
     /// Key of the event's record.
@@ -211,7 +211,7 @@ pub struct Update {
     pub outcome: String,
     /// V of the present cues, after learning.
     pub value: Value,
-    /// (λ′ − Σ v)/2 before learning; λ − V with one cue. Several cues can take it beyond [−1, 1].
+    /// (λ′ − Σ v)/2 before learning; λ − V with one cue. With several cues it can leave [−1, 1].
     pub rpe: f64,
     pub confidence: Confidence,
     pub valence: Valence,
@@ -222,7 +222,7 @@ pub struct Update {
 pub struct LinkTable {
     alpha: f64,
     events: BTreeMap<String, EventRecord>,
-    /// Associative strength of each cue, −1 to 1 and a little beyond.
+    /// Associative strength of each cue, −1 to 1 and slightly beyond.
     cues: BTreeMap<String, f64>,
     #[serde(skip)]
     law: PredictionLaw,
@@ -241,7 +241,7 @@ impl LinkTable {
         Self { alpha, events: BTreeMap::new(), cues: BTreeMap::new(), law: PredictionLaw::default() }
     }
 
-    /// Predicts by another law.
+    /// Replaces the law of predictions.
     pub fn under(self, law: PredictionLaw) -> Self {
         Self { law, ..self }
     }
@@ -254,12 +254,12 @@ impl LinkTable {
         self.alpha
     }
 
-    /// From now on it learns at this rate, in (0, 1].
+    /// Sets the learning rate from now on, in (0, 1].
     pub(super) fn learn_at(&mut self, alpha: f64) {
         self.alpha = alpha.clamp(f64::MIN_POSITIVE, 1.0);
     }
 
-    /// Kinds of events that are known.
+    /// The number of known kinds of events.
     pub fn kinds(&self) -> usize {
         self.events.len()
     }
@@ -269,7 +269,7 @@ impl LinkTable {
         self.events.iter().map(|(key, record)| (key.as_str(), record))
     }
 
-    /// Records whose key begins with the tool's name, the tool's own among them.
+    /// Records whose key begins with the tool's name, including the tool's own.
     pub(super) fn records_of(&self, tool: &str) -> impl Iterator<Item = (&str, &EventRecord)> {
         let from = self.events.range::<str, _>((std::ops::Bound::Included(tool), std::ops::Bound::Unbounded));
         let near = from.take_while(move |(key, _)| key.starts_with(tool));
@@ -288,18 +288,18 @@ impl LinkTable {
         self.cues.get(name).copied()
     }
 
-    /// Puts back what was kept of an event.
+    /// Restores the stored record of an event.
     pub fn restore_record(&mut self, record: EventRecord) {
         self.events.insert(record.kind.key(), record);
     }
 
-    /// Puts back what was kept of a cue.
+    /// Restores the stored strength of a cue.
     pub fn restore_cue(&mut self, name: String, strength: f64) {
         self.cues.insert(name, strength);
     }
 
-    /// The kinds to let go of where there are more than `most`, a sixteenth more than must go: what hurt stays longest,
-    /// then what was seen most often, then latest.
+    /// The kinds to remove when there are more than `most`, a sixteenth more than necessary. Kinds that hurt stay
+    /// longest, then the most frequent, then the latest.
     pub fn beyond(&self, most: usize) -> Vec<String> {
         if self.events.len() <= most {
             return Vec::new();
@@ -314,13 +314,13 @@ impl LinkTable {
         ranked[..excess].iter().map(|(_, key)| (*key).clone()).collect()
     }
 
-    /// Knows nothing of this kind any more.
+    /// Removes everything known of this kind.
     pub fn forget(&mut self, key: &str) {
         self.events.remove(key);
         self.cues.remove(key);
     }
 
-    /// Learns from one outcome. Constant cost: it grows with cues and context fields, not with what is known.
+    /// Learns from one outcome. The cost grows with cues and context fields, not with the number of known kinds.
     pub fn observe(&mut self, seen: &Observation) -> Update {
         let key = seen.event.key();
         let target = seen.target();
@@ -344,7 +344,7 @@ impl LinkTable {
         Update { event: key, outcome, value, rpe: error / 2.0, confidence, valence }
     }
 
-    /// Σ v of these cues, of the event itself if there are none, and of what is around.
+    /// Σ v of these cues (of the event itself if there are none) and of the surrounding things.
     pub(super) fn sum(&self, event: &str, cues: &[&str], around: &[Present]) -> f64 {
         let known = self.events.get(event).map(|record| &record.around);
         let beside: f64 = known.map_or(0.0, |known| around.iter().map(|(name, _)| known.get(name)).sum());
@@ -356,7 +356,7 @@ impl LinkTable {
     }
 }
 
-/// Every present cue and thing moves by its own rate times the shared error. Returns that error.
+/// Moves every present cue and thing by its own rate times the shared error. Returns that error.
 fn learn_cues(
     cues: &mut BTreeMap<String, f64>,
     around: &mut CueStrengths,

@@ -1,4 +1,4 @@
-//! What to expect of an event, before it is tried.
+//! Predicts the outcome of an event before it is tried.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use super::event::EventKind;
 use super::law::{PredictionLaw, Reinforcement, value_of};
 use super::model::{EventRecord, LinkTable, Situation};
 
-/// Kinds of one tool that an unseen one borrows from, at most.
+/// Maximum number of kinds of one tool that an unseen kind borrows from.
 const MOST_LENDERS: usize = 16;
 
-/// What a prediction rests on.
+/// The basis of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// This kind of event was observed.
     Observed,
-    /// Only similar ones were.
+    /// Only similar kinds were observed.
     Borrowed,
-    /// Nothing like it is known: value 0.5, confidence 0.
+    /// Nothing similar is known: value 0.5, confidence 0.
     Unknown,
 }
 
-/// An outcome that may follow.
+/// A possible outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExpectedOutcome {
     pub name: String,
     pub reinforcement: Reinforcement,
-    /// 0 to 1; all outcomes together make 1.
+    /// 0 to 1; all outcomes together give 1.
     pub probability: f64,
 }
 
-/// A link that a prediction rests on.
+/// A link that supports a prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkName {
     pub event: String,
@@ -46,25 +46,25 @@ pub struct LinkName {
     pub observations: u32,
 }
 
-/// What to expect.
+/// A prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     pub value: Value,
     pub valence: Valence,
-    /// By observations, recency and match of the context.
+    /// Depends on observations, recency and match of the context.
     pub confidence: Confidence,
-    /// Until the likeliest outcome, where delays are known.
+    /// Until the likeliest outcome, if delays are known.
     pub delay: Option<DelayEstimate>,
     /// The likeliest first.
     pub outcomes: Vec<ExpectedOutcome>,
     pub links: Vec<LinkName>,
-    /// Episodes of the likeliest outcome first, the newest first in each.
+    /// Episodes of the likeliest outcome first; for each outcome the newest first.
     pub episodes: Vec<Arc<str>>,
     pub basis: Basis,
 }
 
 impl Prediction {
-    /// Takes another value, and makes good and bad outcomes as likely as it says.
+    /// Sets another value, and scales good and bad outcomes to match it.
     fn lean(&mut self, value: Value) {
         (self.value, self.valence) = (value, Valence::of(value));
         let expected: f64 = self.outcomes.iter().map(|o| o.probability * o.reinforcement.lambda()).sum();
@@ -91,8 +91,8 @@ impl Prediction {
 }
 
 impl LinkTable {
-    /// Predicts the outcome of an event in a context. Where cues are given, the value is theirs. An event that was never
-    /// observed borrows from the same tool with other parameters.
+    /// Predicts the outcome of an event in a context. If cues are given, the value is theirs. A kind that was never
+    /// observed borrows from other kinds of the same tool.
     pub fn predict(&self, event: &EventKind, context: Situation, cues: &[&str], at: Timestamp) -> Prediction {
         let key = event.key();
         if let Some(record) = self.record(&key) {
@@ -106,7 +106,7 @@ impl LinkTable {
         self.borrow(&self.similar(event), context, at)
     }
 
-    /// The same tool's kinds that an unseen one of it borrows from: the most similar, then the most observed.
+    /// The kinds of the same tool that an unseen kind borrows from: the most similar, then the most observed.
     pub(super) fn similar(&self, event: &EventKind) -> Vec<(&str, f64)> {
         let kinds = self.records_of(&event.tool);
         let mut kinds: Vec<_> =
@@ -116,8 +116,8 @@ impl LinkTable {
         kinds.into_iter().map(|(similarity, _, key)| (key, similarity)).collect()
     }
 
-    /// Predicts the outcome of a tool as such: what its kinds say, each by its observations, with the confidence of all of
-    /// them. Those observed most speak for a tool of very many kinds.
+    /// Predicts the outcome of a tool in general: the average of its kinds, weighted by observations, with the
+    /// confidence of all of them. For a tool with very many kinds only the most observed count.
     pub fn predict_tool(&self, tool: &str, context: Situation, at: Timestamp) -> Prediction {
         let mut kinds: Vec<_> = self.records_of(tool).collect();
         kinds.sort_by(|a, b| b.1.observations.cmp(&a.1.observations).then_with(|| a.0.cmp(b.0)));
@@ -149,7 +149,7 @@ impl LinkTable {
         }
     }
 
-    /// The same among things, where they took part before.
+    /// The same in the presence of things, if they took part before.
     pub fn predict_among(
         &self,
         event: &EventKind,
@@ -181,7 +181,7 @@ impl LinkTable {
         let Some((similarity, best)) = lenders.first().filter(|_| total > 0.0) else {
             return Prediction::unknown();
         };
-        // Shares first: what one lender alone knows is lent to the last bit, however old it is.
+        // Shares first: so what only one lender knows is passed on exactly, however old it is.
         let share = |lender: &(f64, Prediction)| weight(lender) / total;
         let value = lenders.iter().map(|lender| share(lender) * lender.1.value.get()).sum::<f64>();
         Prediction {
@@ -201,7 +201,7 @@ fn weight(lender: &(f64, Prediction)) -> f64 {
     lender.0 * lender.1.confidence.get()
 }
 
-/// The outcomes of several predictions, each by its share.
+/// The outcomes of several predictions, each weighted by its share.
 fn blended<'a>(predictions: impl Iterator<Item = (f64, &'a Prediction)>) -> Vec<ExpectedOutcome> {
     let mut shares: BTreeMap<(String, Reinforcement), f64> = BTreeMap::new();
     for (share, prediction) in predictions {
@@ -266,7 +266,7 @@ impl EventRecord {
         !self.conditions.field(field).is_empty() && self.conditions.get(field, value).is_none()
     }
 
-    /// How far the most telling part of the context moves the strength. What was seen n times there counts n/(n + 4).
+    /// How far the most informative part of the context moves the strength. A value seen n times counts n/(n + 4).
     fn context_shift(&self, context: Situation, law: &PredictionLaw) -> f64 {
         let shifts = context.iter().filter_map(|(field, value)| {
             let seen = self.conditions.get(field, value)?;
@@ -276,7 +276,7 @@ impl EventRecord {
         shifts.fold(0.0, |most: f64, shift| if shift.abs() > most.abs() { shift } else { most })
     }
 
-    /// How much likelier a link's outcome is where a field has this value (naive Bayes with one count added).
+    /// How much likelier a link's outcome is when a field has this value (naive Bayes with one count added).
     fn fit(&self, link: &super::model::CausalLink, field: &str, value: &str) -> f64 {
         let count = |seen: Option<&super::model::ConditionCount>| seen.map_or(0.0, |c| f64::from(c.observations));
         let here = count(link.conditions.get(field, value));

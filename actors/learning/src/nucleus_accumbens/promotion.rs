@@ -1,5 +1,5 @@
-//! What the nucleus accumbens offers for general knowledge: which tools usually work, and which usually don't; and what
-//! around announces which of both.
+//! What the nucleus accumbens offers as general knowledge: which tools usually work or fail, and which surrounding
+//! things announce it.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use super::series::OutcomeSeries;
 use maxim_bus::relations::{CAUSES, PREDICTS, PROPERTY_OF};
 use maxim_region::{Hears, Pulse, Region};
 
-/// Share of a tool's outcomes from which one of them is a pattern of it.
+/// Share of a tool's outcomes from which an outcome is a pattern.
 const PREVAILS: f64 = 0.5;
-/// V from which a tool is expected to go well, 0 to 1: where everything begins.
+/// V from which a tool is expected to succeed, 0 to 1: the initial value.
 const TURNS: f64 = 0.5;
-/// Strength, of at most about 1, from which a thing that is around announces how an act ends.
+/// Strength (at most about 1) from which a surrounding thing announces how an act ends.
 const ANNOUNCES: f64 = 0.4;
-/// Candidates in one answer, at most; those with the most observations.
+/// Maximum number of candidates in one answer; those with the most observations.
 const MOST: usize = 256;
 
-/// All that was seen of one outcome of a tool, whatever its parameters.
+/// All observations of one outcome of a tool, whatever its parameters.
 #[derive(Default)]
 struct Pattern<'a> {
     observations: u64,
@@ -37,12 +37,12 @@ impl Pattern<'_> {
     }
 }
 
-/// What there is to offer.
+/// The candidates to offer.
 #[derive(Default)]
 pub struct Patterns {
-    /// Patterns that hold more often than not, good and bad, and don't say the opposite of what is predicted now.
+    /// Patterns that hold more often than not, good and bad, and don't contradict the present prediction.
     pub held: Vec<PromotionCandidate>,
-    /// Those that do, told as what was before.
+    /// Patterns that contradict it, restated as past knowledge.
     pub contradicted: Vec<PromotionCandidate>,
 }
 
@@ -70,7 +70,7 @@ pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Patterns {
             continue;
         }
         let offered = candidate(tool, outcome, &pattern, total.max(1), sure);
-        // The share is of all time; what is predicted turns within some observations.
+        // The share covers all time; the prediction can change within a few observations.
         let goes_well = links.predict_tool(tool, &[], last).value.get() >= TURNS;
         match pattern.is_good() == goes_well {
             true => found.held.push(offered),
@@ -84,7 +84,7 @@ pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Patterns {
     found
 }
 
-/// A pattern of before, told as such. It keeps its name and kind, by which the concept is found that was made of it.
+/// An earlier pattern, restated as past. It keeps its name and kind, so that the concept made from it is found.
 fn turned(
     tool: &str,
     outcome: &str,
@@ -99,11 +99,11 @@ fn turned(
     };
     let mut properties = offered.properties;
     properties.insert("valence".to_owned(), valence.to_owned());
-    // What was is no claim about chance, so nobody has to judge its series.
+    // A past pattern is no claim about chance, so its series needs no judgement.
     PromotionCandidate { definition, properties, series: Vec::new(), ..offered }
 }
 
-/// Things whose presence decides how an act ends: by the strength that is theirs alone, not by mere company.
+/// Things whose presence decides how an act ends: by their own strength, not because they happened to be present.
 fn announced<'a>(links: &'a LinkTable, asked: &'a OfferCandidates) -> impl Iterator<Item = PromotionCandidate> + 'a {
     let often = move |record: &&EventRecord| {
         u64::from(record.observations) >= asked.min_observations
@@ -146,7 +146,8 @@ fn announces(
             coupling: None,
         }],
         sources: vec![MemoryRef::new(Layer::Nac, format!("{} -> {outcome}", record.kind.key()))],
-        // How the act went beside the thing: how it went at all may well look like chance, and the thing tells which it will be.
+        // The results in the presence of the thing. All results together may well look like chance; the thing tells
+        // which it will be.
         series: beside.of(wanted),
     })
 }
@@ -165,7 +166,7 @@ fn candidate(tool: &str, outcome: &str, pattern: &Pattern<'_>, total: u64, sure:
     };
     let how = if good { String::new() } else { format!(" ({outcome})") };
     let wanted = if good { Reinforcement::Good } else { Reinforcement::Bad };
-    // Of several shapes of parameters the one that was seen most speaks for the order of outcomes.
+    // If there are several shapes of parameters, the most observed one gives the order of outcomes.
     let most = pattern.links.iter().max_by_key(|(record, _)| record.observations);
     let mut episodes: Vec<String> =
         pattern.links.iter().flat_map(|(_, link)| &link.episodes).map(|id| id.to_string()).collect();

@@ -1,12 +1,12 @@
 //! The nucleus accumbens as a room: learns what actions lead to, and predicts it.
 //!
 //! Biology: dopaminergic reward prediction errors in the ventral striatum.
-//! Law: Rescorla and Wagner (1972), see `law.rs`; links are keyed by kinds, never by values; values, goal and hour are
-//! their conditions (`circumstances.rs`).
-//! Remembers: of each kind of event a record of its links, their delays and episodes, and one of their circumstances
-//! (`kept.rs`); what was learned since a kind's records were written waits in the root, so that a kind that is met often is
-//! written once for many lessons. Forgets: by unlearning, the kinds beyond the most that it may know, by name the
-//! episodes that are gone, and what a person had forgotten (`forgetting.rs`).
+//! Law: Rescorla and Wagner (1972), see `law.rs`. Links are keyed by kinds, never by values. Values, goal and hour
+//! are their conditions (`circumstances.rs`).
+//! Remembers: for each kind of event one record of its links, their delays and episodes, and one of their
+//! circumstances (`kept.rs`). New lessons wait in the root, so that a frequent kind is written once for many lessons.
+//! Forgets: by unlearning; kinds beyond the limit; the ids of removed episodes; and what a person had forgotten
+//! (`forgetting.rs`).
 //! Down: nothing is learned meanwhile, outcomes wait; predictions are a missing section.
 
 use std::cell::{Ref, RefCell};
@@ -50,41 +50,41 @@ use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, RecordView, Region};
 use maxim_tools::messaging::{CALL_USER, SEND_MESSAGE};
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct NacSettings {
     /// Learning rate α; 0 to 1. Default 0.14.
     pub alpha: f64,
-    /// The mode that experience is made in, unless a lower one is in force.
+    /// The configured mode, in which experience is made unless a lower mode is in force.
     pub mode: Mode,
     /// Local time zone of the body.
     pub zone: TimeZone,
-    /// Tells which kinds of events are called alike.
+    /// Finds kinds of events with similar names.
     pub encoder: Arc<dyn Encoder>,
     pub law: PredictionLaw,
 }
 
-/// Lessons that wait in the root, about half a kilobyte each; with more of them kinds are written down.
+/// Lessons that wait in the root, about half a kilobyte each. Beyond this number, kinds are written to records.
 const MOST_WAITING: usize = 512;
-/// Kinds that are written down, or let go, in one commit.
+/// Kinds written or removed in one commit.
 const AT_ONCE: usize = 32;
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct NucleusAccumbens {
-    /// What stood in the root before there were records; empties, kind by kind, after the first start.
+    /// Links from roots written before records existed; they move to records kind by kind after the first start.
     #[serde(default, rename = "links", skip_serializing_if = "Option::is_none")]
     carried: Option<LinkTable>,
     pub(super) observations: u64,
-    /// By kind, what was learned since its records were written, in order.
+    /// By kind: lessons since its records were written, in order.
     #[serde(default)]
     waiting: BTreeMap<String, Vec<Observed>>,
-    /// What is pursued at present.
+    /// The goal being pursued.
     #[serde(default)]
     goal: Option<String>,
     /// The mode that the agent has lowered itself to.
     #[serde(default)]
     lowered: Option<Mode>,
-    /// What the senses report of the place.
+    /// What the senses report about the place.
     #[serde(default)]
     around: Around,
     #[serde(skip)]
@@ -189,7 +189,7 @@ impl Region for NucleusAccumbens {
         (waiting > MOST_WAITING || beyond || self.carried.is_some()).then_some(Timestamp::UNIX_EPOCH)
     }
 
-    /// Lets kinds go that are too many; else writes down what waits, the most first.
+    /// Removes kinds beyond the limit; else writes waiting lessons, the kind with the most first.
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         let mut forgotten = self.links().beyond(pulse.settings().law.kinds_max);
         if !forgotten.is_empty() {
@@ -218,7 +218,7 @@ impl Region for NucleusAccumbens {
 }
 
 impl NucleusAccumbens {
-    /// What is known, of each kind what is small; circumstances only of what was recollected.
+    /// The small part of every kind, and circumstances only of recollected kinds.
     pub(super) fn links(&self) -> Ref<'_, LinkTable> {
         Ref::map(self.known.borrow(), Known::links)
     }
@@ -227,7 +227,7 @@ impl NucleusAccumbens {
         self.known.borrow()
     }
 
-    /// The lessons that wait: their kinds and episodes.
+    /// Kinds and episodes of the waiting lessons.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (&str, &str)> {
         self.waiting.iter().flat_map(|(key, lessons)| lessons.iter().map(|one| (key.as_str(), one.episode.as_str())))
     }
@@ -236,12 +236,12 @@ impl NucleusAccumbens {
         &self.around
     }
 
-    /// Whether all that is known of it stands in its records.
+    /// Whether everything known of the kind is in its records.
     fn is_written(&self, key: &str) -> bool {
         !self.waiting.contains_key(key) && self.carried.as_ref().is_none_or(|carried| carried.record(key).is_none())
     }
 
-    /// Has the circumstances of these kinds there, as far as the kinds are known.
+    /// Loads the circumstances of these kinds, as far as they are known.
     pub(super) fn recollect<'k>(&self, kinds: impl IntoIterator<Item = &'k str>, records: &RecordView<'_>) {
         let mut known = self.known.borrow_mut();
         known.let_go(|key| self.is_written(key));
@@ -255,7 +255,7 @@ impl NucleusAccumbens {
         }
     }
 
-    /// A lesson of the time when links stood in the root.
+    /// Applies a lesson from the time when links were in the root.
     fn carry(&mut self, event: &Observed) {
         self.observations += 1;
         event.teach(self.carried.get_or_insert_with(|| LinkTable::new(event.alpha)));
@@ -267,7 +267,7 @@ impl NucleusAccumbens {
         self.waiting.entry(event.kind.key()).or_default().push(event);
     }
 
-    /// The kind's records say what there is to say.
+    /// The kind's records contain everything.
     fn lay_down(&mut self, key: &str) {
         self.waiting.remove(key);
         if let Some(carried) = &mut self.carried {
@@ -276,7 +276,7 @@ impl NucleusAccumbens {
     }
 }
 
-/// What of a result teaches: a stop, or what isn't here, says nothing about the action, ignorance neither.
+/// What a result teaches. A stop, a missing part or an unknown result says nothing about the action.
 fn outcome_of(result: &ToolResult) -> Option<OutcomeKind> {
     match (result.success, result.failure) {
         (_, Some(kind)) if kind.teaches_nothing() => None,
@@ -291,7 +291,7 @@ fn params_of(params: &Json) -> Map<String, Json> {
     params.as_object().cloned().unwrap_or_default()
 }
 
-/// What an action led to.
+/// The outcome of an action.
 struct Lesson<'a> {
     action: MessageId,
     tool: &'a str,
@@ -303,12 +303,12 @@ struct Lesson<'a> {
 }
 
 impl NucleusAccumbens {
-    /// The mode that is in force.
+    /// The mode in force.
     pub(super) fn mode(&self, pulse: &Pulse<'_, Self>) -> Mode {
         pulse.settings().mode.lowered_to(self.lowered)
     }
 
-    /// Those of now.
+    /// The present circumstances.
     fn circumstances(&self, params: &Map<String, Json>, pulse: &Pulse<'_, Self>) -> Circumstances {
         let mode = self.mode(pulse);
         let zone = &pulse.settings().zone;
@@ -335,10 +335,10 @@ impl NucleusAccumbens {
             alpha: pulse.settings().alpha,
             reward,
         };
-        // Learned on one event's record, so that what is said is what will be applied.
+        // Learned on a copy of one event's record, so that the answer matches what will be applied.
         let mut trial = LinkTable::new(event.alpha).under(pulse.settings().law);
         if let Some(record) = before {
-            // By its values alone; its circumstances say nothing of them.
+            // Only its values are needed; the circumstances don't affect them.
             Learned::of(&links, &key, small(record)).put_into(&mut trial);
         }
         let expected = value_of(trial.sum(&key, &[], &event.around));
@@ -375,7 +375,7 @@ impl Hears<ToolResult> for NucleusAccumbens {
     }
 }
 
-/// That it was queued was no lie, and not what it was for: a message that failed for good is what writing led to.
+/// The message was queued, but that wasn't its purpose: a message that failed for good is the outcome of writing it.
 impl Hears<DeliveryEnded> for NucleusAccumbens {
     fn hear(&self, ended: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
         let writes = |tool: &&String| [SEND_MESSAGE, CALL_USER].contains(&tool.as_str());
@@ -409,7 +409,7 @@ impl Hears<PredictOutcomes> for NucleusAccumbens {
         let kind = EventKind::of(&query.tool_name, &params);
         let key = kind.key();
         let is_known = self.links().record(&key).is_some();
-        // Without parameters the tool as such is meant, unless it was used without any.
+        // Without parameters the tool in general is meant, unless it was used without any.
         let as_such = params.is_empty() && !is_known;
         let mut near: Vec<String> = match is_known {
             true => vec![key.clone()],

@@ -1,4 +1,4 @@
-//! Links in an export, and back: an event with all that it led to is one record.
+//! Export and import of links: an event with all its outcomes is one record.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use maxim_region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 const EVENTS: &str = "events";
 const OBSERVATIONS: &str = "observations";
 
-/// What an import brought while links stood in the root.
+/// What an import brought while links were in the root.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recalled {
-    /// Of the table, if there is none yet.
+    /// The table's rate, if there is no table yet.
     alpha: f64,
     learned: Vec<Learned>,
     observations: u64,
@@ -37,7 +37,7 @@ impl Recalled {
     }
 }
 
-/// What an import brought, without the circumstances, which stand in records alone.
+/// What an import brought, without the circumstances, which are only in records.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Restored {
@@ -46,8 +46,8 @@ pub struct Restored {
 }
 
 fn read(entry: &Entry) -> Result<Learned, String> {
-    let learned: Learned =
-        serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no event with links: {error}"))?;
+    let learned: Learned = serde_json::from_value(entry.record.clone())
+        .map_err(|error| format!("it isn't an event with links: {error}"))?;
     let key = learned.event.kind.key();
     if key == entry.key { Ok(learned) } else { Err(format!("its key is {key:?}, not {:?}", entry.key)) }
 }
@@ -80,7 +80,7 @@ impl Remembers for NucleusAccumbens {
         let mut took = Vec::new();
         for entry in entries {
             if entry.part == OBSERVATIONS {
-                let count = entry.record.as_u64().ok_or_else(|| format!("{} is no count", entry.record));
+                let count = entry.record.as_u64().ok_or_else(|| format!("{} isn't a count", entry.record));
                 took.push(count.map(|count| {
                     brought.observations = brought.observations.max(count);
                     if count > self.observations { Took::Kept } else { Took::Merged }
@@ -113,7 +113,7 @@ impl Remembers for NucleusAccumbens {
     }
 }
 
-/// When an event was last found bad; of what was learned before that was noted, the last time at all if it is bad.
+/// When an event was last found bad. For lessons from before that was noted: its last time, if it is bad.
 pub(super) fn hurt_at(event: &EventRecord) -> Option<Timestamp> {
     event.hurt.or_else(|| (Valence::of(event.value()) == Valence::Negative).then_some(event.last))
 }

@@ -1,16 +1,16 @@
-//! How the newest outcomes of an event went, in their order: a coin leaves another trace than a cause.
+//! The newest outcomes of an event, in order: chance leaves another pattern than a cause.
 
 use serde::{Deserialize, Serialize};
 
 use super::law::Reinforcement;
 
-/// Outcomes that are kept, the newest.
+/// Number of outcomes stored, the newest.
 pub const LENGTH: u8 = 64;
 
-/// The newest outcomes, one bit each: 1 good, 0 bad. Neutral ones say nothing and are left out.
+/// The newest outcomes, one bit each: 1 good, 0 bad. Neutral ones are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeSeries {
-    /// The newest in the lowest bit.
+    /// The newest is the lowest bit.
     bits: u64,
     length: u8,
 }
@@ -26,7 +26,7 @@ impl OutcomeSeries {
         self.length = (self.length + 1).min(LENGTH);
     }
 
-    /// In the order of time, 1 for outcomes of this kind.
+    /// In order of time, 1 for outcomes of this kind.
     pub fn of(self, wanted: Reinforcement) -> Vec<f64> {
         let good = (0..self.length).rev().map(|at| (self.bits >> at) & 1 == 1);
         good.map(|good| f64::from(u8::from(good == (wanted == Reinforcement::Good)))).collect()

@@ -40,7 +40,7 @@ fn params(door: &str) -> Map<String, Json> {
     json!({ "door": door }).as_object().expect("an object").clone()
 }
 
-/// Deterministic life: tools whose names are longer than a key may be, doors, and whether it went well.
+/// A deterministic life: tools with names longer than a key may be, doors, and successes or failures.
 fn act(n: usize, tools: usize) -> EndedAct {
     let tool = n * 7 % tools;
     EndedAct {
@@ -58,7 +58,7 @@ fn circumstances(params: &Map<String, Json>, at: Timestamp) -> Circumstances {
     Circumstances::of(params, "active", None, at, &TimeZone::UTC)
 }
 
-/// The same, learned by a table that holds all.
+/// The same, learned by a table with everything in memory.
 fn learned(acts: &[EndedAct]) -> LinkTable {
     let mut links = LinkTable::new(0.14);
     for act in acts {
@@ -88,7 +88,7 @@ fn ask(room: &mut Rig<NucleusAccumbens>, tool: &str, params: &Map<String, Json>)
     room.heard().pop().expect("an answer")
 }
 
-/// It expects of each act and door what a table that holds all expects.
+/// Its predictions for each act and door equal those of a table with everything in memory.
 fn assert_expects_as(room: &mut Rig<NucleusAccumbens>, links: &LinkTable, acts: &[EndedAct]) {
     let now = room.clock.now();
     for act in acts {
@@ -189,7 +189,7 @@ fn links_that_stood_in_the_root_become_records_and_nothing_is_lost() {
 fn episodes_that_are_gone_are_named_no_more_and_what_they_taught_stays() {
     let mut room = room(2_000);
     let acts: Vec<EndedAct> = (0..1_200).map(|n| act(n, 3)).collect();
-    // So many that some wait in the root and some stand in records.
+    // So many that some wait in the root and some are in records.
     let (written, waiting) = acts.split_at(900);
     for some in written.chunks(300).chain([waiting]) {
         room.send(EpisodesCaptured { ended: some.to_vec(), ..EpisodesCaptured::default() });
@@ -257,7 +257,7 @@ fn removed(ids: &[&str], forgotten: bool) -> RecordsRemoved {
     RecordsRemoved { layer: Layer::Hippocampus, ids, forgotten, again: false }
 }
 
-/// All that the room keeps, as text: records, root and the events since.
+/// Everything that the room stores, as text: records, root and later events.
 fn kept(room: &Rig<NucleusAccumbens>) -> String {
     let state = room.store().recover(NucleusAccumbens::NAME).expect("read");
     let records = room.records().prefixed(b"", usize::MAX).into_iter().map(|(_, bytes)| bytes);
@@ -278,7 +278,7 @@ fn words_that_only_a_forgotten_episode_had_go_and_what_sleep_let_go_has_taught()
     let mut room = room(2_000);
     let lived = [act(1, "a.txt", "quokka"), act(2, "b.txt", "wombat"), act(3, "b.txt", "lamp"), once];
     room.send(EpisodesCaptured { ended: lived.to_vec(), ..EpisodesCaptured::default() });
-    // So many more that the kind's lessons are written, and that its link names none of these any more.
+    // So many more that the kind's lessons are written, and its link no longer names any of these.
     let more: Vec<EndedAct> = (100..700).map(|n| act(n, "c.txt", "stone")).collect();
     for some in more.chunks(300) {
         room.send(EpisodesCaptured { ended: some.to_vec(), ..EpisodesCaptured::default() });

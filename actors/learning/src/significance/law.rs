@@ -17,19 +17,20 @@ section! {
     }
 }
 
-/// η of weights that were learned before it could be configured.
+/// η of weights learned before it became configurable.
 pub const ETA: f64 = 0.2;
 
-/// Bound of every weight.
+/// Limit of every weight.
 pub const BOUND: f64 = 4.0;
 
-/// How useful a kept moment turned out: 1 − e^−uses. One full use gives 0.63, three 0.95.
+/// How useful a stored moment turned out: 1 − e^−uses. One full use gives 0.63, three 0.95.
 pub fn usefulness(uses: f64) -> f64 {
     1.0 - (-uses.max(0.0)).exp()
 }
 
-/// One step of logistic regression towards the usefulness u: w ← w + η (u − σ(b + Σ w x)) x, and the same for the bias
-/// with x = 1 (Widrow & Hoff 1960, on log-odds). Bounded, so that no stretch of one kind fixes it for ever.
+/// One step of logistic regression towards the usefulness u: w ← w + η (u − σ(b + Σ w x)) x, and the same for the
+/// bias with x = 1 (Widrow & Hoff 1960, on log-odds). Weights are bounded, so that a long run of one kind can't fix
+/// them for ever.
 pub fn learn(weights: &SignificanceWeights, moment: &Moment, useful: f64, eta: f64) -> SignificanceWeights {
     let step = eta * (useful - weights.of(moment));
     let mut learned = *weights;
@@ -40,7 +41,7 @@ pub fn learn(weights: &SignificanceWeights, moment: &Moment, useful: f64, eta: f
     learned
 }
 
-/// The furthest that any weight lies from another's.
+/// The largest difference between two corresponding weights.
 pub fn distance(a: &SignificanceWeights, b: &SignificanceWeights) -> f64 {
     let features = a.features.iter().zip(b.features).map(|(a, b)| (a - b).abs());
     features.fold((a.bias - b.bias).abs(), f64::max)

@@ -1,13 +1,12 @@
 //! The significance learner: which moments are worth keeping?
 //!
 //! Biology: neuromodulation of hippocampal plasticity by dopamine and noradrenaline (synaptic tagging and capture).
-//! Law: `law.rs`. Each kept moment waits a day of experience with what stood out in it; then how useful it turned out
-//! teaches the weights: recalled among the first three, weighed by its score against the best; joined with other episodes
-//! by cause or association; a source of a concept. Its associations are asked for when its day is over.
-//! Remembers: weights, and at most 512 moments that wait; of more, a random choice. Forgets: what was judged, and what a
-//! person had forgotten.
-//! Without an answer of the hippocampus within a minute, what was told until then is judged.
-//! Down: salience goes on with the weights that it was told.
+//! Law: `law.rs`. Each stored moment waits a day of experience with its features; then its usefulness teaches the
+//! weights. Useful means: recalled among the first three, weighted by its score against the best; linked with other
+//! episodes by cause or association; a source of a concept. Its associations are requested when its day is over.
+//! Remembers: weights, and at most 512 waiting moments; of more, a random choice. Forgets: judged moments, and what a
+//! person had forgotten. If the hippocampus doesn't answer within a minute, the moment is judged by what is known.
+//! Down: salience keeps the weights that it was told.
 
 use std::collections::BTreeMap;
 
@@ -28,29 +27,29 @@ use super::law::{ETA, SignificanceLaw, distance, learn, usefulness};
 use maxim_region::wiring;
 use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
-/// Moments that wait.
+/// Maximum number of waiting moments.
 const WAITING: usize = 512;
-/// Open turns whose surprises are remembered.
+/// Maximum number of open turns whose surprises are remembered.
 const OPEN: usize = 64;
-/// Recalled episodes that count as used.
+/// Rank up to which a recalled episode counts as used.
 const USED: usize = 3;
-/// What it is worth to be a source of a concept, in recalls.
+/// The worth of being a source of a concept, in recalls.
 const PROMOTED: f64 = 1.0;
-/// What the associations of an episode are worth at most, in recalls.
+/// The maximum worth of an episode's associations, in recalls.
 const ASSOCIATED: f64 = 1.0;
-/// Weight of associations that is worth half of [`ASSOCIATED`].
+/// Total weight of associations that is worth half of [`ASSOCIATED`].
 const HALF_ASSOCIATED: f64 = 1.0;
 /// How long the hippocampus may take to answer.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
-/// A smaller change of the weights isn't told.
+/// A smaller change of the weights isn't reported.
 const WORTH_TELLING: f64 = 0.05;
 
-/// A kept moment that waits for its judgement.
+/// A stored moment that waits for its judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Waiting {
     moment: Moment,
     at: Timestamp,
-    /// Recalls, weighed.
+    /// Number of recalls, weighted.
     uses: f64,
 }
 
@@ -60,18 +59,18 @@ pub struct SignificanceLearner {
     told: SignificanceWeights,
     judged: u64,
     waiting: BTreeMap<String, Waiting>,
-    /// Greatest |RPE| and the valence's extremity, of turns that aren't over.
+    /// Largest |RPE| and valence extremity of turns that aren't over.
     open: BTreeMap<MessageId, (f64, f64)>,
-    /// Level of energy at the newest moment, and now.
+    /// Energy level at the newest moment, and now.
     energy: Option<(f64, f64)>,
-    /// Moments up to a time are about to be judged; when the answer is given up.
+    /// Moments up to a time are about to be judged; and when waiting for the answer ends.
     #[serde(default)]
     asked: Option<(Timestamp, Timestamp)>,
-    /// Of which moments it was asked, in the order of the answer.
+    /// The moments in the question, in the order of the answer.
     #[serde(default)]
     asked_of: Vec<String>,
-    /// When the earliest moment that waits was lived, so that they aren't looked through before it is due. A state of
-    /// before has none.
+    /// The time of the earliest waiting moment, so that moments aren't searched before one is due. Older states have
+    /// none.
     #[serde(default)]
     earliest: Option<Timestamp>,
 }
@@ -93,7 +92,7 @@ pub enum SignificanceEvent {
     Used {
         episodes: Vec<(String, f64)>,
     },
-    /// What moments up to this time are associated with was asked for.
+    /// The associations of moments up to this time were requested.
     Asked {
         until: Timestamp,
         due: Timestamp,
@@ -147,7 +146,7 @@ impl Region for SignificanceLearner {
 
     fn apply(&mut self, event: SignificanceEvent) {
         match event {
-            // The moment may be kept already: which of the two comes first must not matter.
+            // The moment may be stored already: the order of the two must not matter.
             SignificanceEvent::Surprised { turn, surprise, extremity } => {
                 if let Some(kept) = self.waiting.get_mut(&turn.to_string()) {
                     kept.moment.surprise = kept.moment.surprise.max(surprise);
@@ -164,7 +163,7 @@ impl Region for SignificanceLearner {
                 self.open.remove(&turn);
                 self.energy = self.energy.map(|(_, now)| (now, now));
                 let left = instead_of.and_then(|old| self.waiting.remove(&old));
-                // The same observation again belongs to the moment that is kept already.
+                // A repeated observation belongs to the moment that is stored already.
                 self.waiting.entry(episode).or_insert(Waiting { moment, at, uses: 0.0 });
                 match self.earliest.filter(|earliest| left.is_none_or(|left| left.at > *earliest)) {
                     Some(earliest) => self.earliest = Some(earliest.min(at)),
@@ -220,16 +219,16 @@ impl SignificanceLearner {
         self.earliest = self.waiting.values().map(|waiting| waiting.at).min();
     }
 
-    /// They are judged no more, and named no more.
+    /// They are neither judged nor named any more.
     fn let_go(&mut self, episodes: &[String]) {
         self.waiting.retain(|id, _| !episodes.contains(id));
         self.open.retain(|turn, _| !episodes.contains(&turn.to_string()));
-        // Its place stays, by which the answer is read.
+        // The position stays, because the answer is read by position.
         self.asked_of.iter_mut().filter(|id| episodes.contains(id)).for_each(String::clear);
         self.find_earliest();
     }
 
-    /// Moments that were lived no later than `until`, in the order of their time.
+    /// Moments up to `until`, in order of time.
     fn due(&self, until: Timestamp) -> Vec<(&String, &Waiting)> {
         if self.earliest.is_some_and(|earliest| earliest > until) {
             return Vec::new();
@@ -240,7 +239,7 @@ impl SignificanceLearner {
         due
     }
 
-    /// What was useful, as far as it waits.
+    /// Notes what was useful, for moments that wait.
     fn use_of(&self, episodes: impl Iterator<Item = (String, f64)>, pulse: &mut Pulse<'_, Self>) {
         let episodes: Vec<_> = episodes.filter(|(id, share)| *share > 0.0 && self.waiting.contains_key(id)).collect();
         if !episodes.is_empty() {
@@ -248,7 +247,7 @@ impl SignificanceLearner {
         }
     }
 
-    /// The moments up to `until` teach; `used`: what came to be known of their use at last.
+    /// The moments up to `until` teach; `used`: their uses that became known last.
     fn teach(&self, until: Timestamp, used: Vec<(String, f64)>, pulse: &mut Pulse<'_, Self>) {
         let eta = pulse.settings().eta;
         let (weights, moments) = self.taught(until, &used, eta);
@@ -315,7 +314,7 @@ impl Hears<EpisodeLived> for SignificanceLearner {
                 }
             }
         }
-        // Of more than there is room for, each has the same chance to wait.
+        // If there are more than fit, each has the same chance to wait.
         let instead_of = if self.waiting.len() < WAITING {
             None
         } else {
@@ -339,7 +338,7 @@ impl Hears<EnrichedPercept> for SignificanceLearner {
 }
 
 impl Hears<LayerLinked> for SignificanceLearner {
-    /// An episode that led to another, or came of one.
+    /// An episode that caused another, or was caused by one.
     fn hear(&self, linked: &LayerLinked, pulse: &mut Pulse<'_, Self>) {
         let edges = linked.edges.iter().filter(|_| linked.layer == Layer::Hippocampus);
         let ends = edges.flat_map(|edge| [(edge.from.clone(), edge.weight), (edge.to.clone(), edge.weight)]);
@@ -353,7 +352,7 @@ impl Hears<RecordsLinked> for SignificanceLearner {
         let is_episode = |record: &&MemoryRef| record.layer == Layer::Hippocampus;
         let ends =
             |kind: Layer| linked.edges.iter().filter(move |edge| edge.from.layer == kind || edge.to.layer == kind);
-        // A source is joined both ways: concept → episode, and episode → concept.
+        // A source has edges in both directions: concept → episode, and episode → concept.
         let mut sources: Vec<String> =
             ends(Layer::Atl).flat_map(|edge| [&edge.from, &edge.to]).filter(is_episode).map(|r| r.id.clone()).collect();
         sources.sort();
@@ -363,10 +362,10 @@ impl Hears<RecordsLinked> for SignificanceLearner {
 }
 
 impl Hears<AssociationsFollowed> for SignificanceLearner {
-    /// The last that is to be known of the moments that are due.
+    /// The last information about the moments that are due.
     fn hear(&self, followed: &AssociationsFollowed, pulse: &mut Pulse<'_, Self>) {
         let Some((until, _)) = self.asked else { return };
-        // Some of them may have left since.
+        // Some of them may have been removed since.
         let waits = |id: &String| self.waiting.contains_key(id);
         let associated = self.asked_of.iter().zip(&followed.next).filter(|(id, next)| waits(id) && !next.is_empty());
         let used = associated.map(|(id, next)| {
@@ -386,7 +385,7 @@ impl Hears<RecordsRemoved> for SignificanceLearner {
 }
 
 impl Hears<PredictionErrorSensed> for SignificanceLearner {
-    /// How an answer went says nothing of the moment.
+    /// The result of an answer says nothing about the moment.
     fn heeds(sensed: &PredictionErrorSensed) -> bool {
         !sensed.event.starts_with(RESPOND)
     }
@@ -411,7 +410,7 @@ impl Hears<EnergyChanged> for SignificanceLearner {
 
 impl Hears<ReportStats> for SignificanceLearner {
     fn hear(&self, _query: &ReportStats, pulse: &mut Pulse<'_, Self>) {
-        // Weights to two digits: what is shown must not differ by the last bit of a sum.
+        // Weights to two digits, so that the display doesn't differ by the last bit of a sum.
         let round = |weight: f64| (weight * 100.0).round() / 100.0;
         let [surprise, person, novelty, goal_boundary, energy_change, valence_extremity] =
             self.weights.features.map(round);

@@ -1,6 +1,6 @@
-//! Which metrics go together: rank correlations over the stretches of time that two metrics share (Spearman 1904), with
-//! false discoveries controlled over all pairs (Benjamini & Hochberg 1995). What is claimed must be found twice in a
-//! row, since the question is asked again with every stretch.
+//! Which metrics correlate: rank correlations over the time buckets that two metrics share (Spearman 1904), with
+//! false discoveries controlled over all pairs (Benjamini & Hochberg 1995). A correlation is claimed only if it is
+//! found twice in a row, because it is tested again with every bucket.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use super::model::{Metric, Metrics};
 use maxim_language::numbers::statistics::{correlation_p, false_discovery_rates, rank_correlation};
 
-/// Stretches that two metrics must share.
+/// Minimum number of time buckets that two metrics share.
 pub const LEAST_SHARED: usize = 8;
 /// Accepted share of false discoveries.
 pub const FALSE_DISCOVERY_RATE: f64 = 0.05;
-/// Weaker correlations are no news, however sure.
+/// Weaker correlations are not reported, however certain.
 pub const LEAST_RHO: f64 = 0.5;
-/// A claim is given up below this.
+/// A claim is dropped below this.
 pub const LOST_RHO: f64 = 0.3;
-/// Claims and candidates at most; the weakest are left out.
+/// Maximum number of claims and of candidates; the weakest are left out.
 pub const MOST_CLAIMS: usize = 64;
-/// Metrics of a kind for one subject say the same in two ways.
+/// Two metrics with the same kind and subject say the same in two ways.
 const SEPARATOR: char = ':';
 
 /// A pair of metrics in alphabetical order.
 pub type Pair = (String, String);
 
-/// What was found of a pair.
+/// The findings on a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Correlation {
     pub rho: f64,
@@ -41,12 +41,12 @@ pub struct Claims {
     pub candidates: BTreeMap<Pair, f64>,
     #[serde(with = "pairs")]
     pub claimed: BTreeMap<Pair, f64>,
-    /// Claims of which it was said that both of the pair rise or fall.
+    /// Claims that were reported with a trend in both metrics.
     #[serde(default, with = "pairs")]
     pub trending: BTreeMap<Pair, f64>,
 }
 
-/// JSON has no keys of two texts.
+/// JSON doesn't allow pairs of texts as keys.
 mod pairs {
     use std::collections::BTreeMap;
 
@@ -63,13 +63,13 @@ mod pairs {
     }
 }
 
-/// What changed.
+/// A change of claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     pub pair: Pair,
     pub found: Correlation,
     pub holds: bool,
-    /// Both rise or fall.
+    /// Both metrics rise or fall.
     pub trends: bool,
 }
 
@@ -78,7 +78,7 @@ fn subject(name: &str) -> &str {
         .map_or(name, |(_, rest)| rest.rsplit_once(SEPARATOR).map_or(rest, |(subject, _)| subject))
 }
 
-/// Correlations of all pairs that share enough, with their false-discovery rates.
+/// Correlations of all pairs that share enough buckets, with their false-discovery rates.
 pub fn correlations(metrics: &Metrics) -> BTreeMap<Pair, Correlation> {
     let means: Vec<(&str, BTreeMap<i64, f64>)> =
         metrics.iter().map(|(name, metric)| (name, Metric::means(metric))).collect();
@@ -108,8 +108,8 @@ pub fn correlations(metrics: &Metrics) -> BTreeMap<Pair, Correlation> {
 }
 
 impl Claims {
-    /// The claims after another stretch of time, and what of them is new, otherwise than before, or gone. `trends` tells
-    /// of a pair whether both rise or fall: that takes longer to know than that they go together.
+    /// The claims after another bucket, and which of them are new, changed or gone. `trends` says whether both
+    /// metrics of a pair rise or fall; that takes longer to confirm than the correlation.
     pub fn renewed(&self, found: &BTreeMap<Pair, Correlation>, trends: impl Fn(&Pair) -> bool) -> (Self, Vec<Change>) {
         let (mut next, mut changes) = (Self::default(), Vec::new());
         for (pair, sign) in &self.claimed {
@@ -117,7 +117,7 @@ impl Claims {
                 Some(now) if now.rho.abs() < LOST_RHO || now.rho.signum() != *sign => {
                     changes.push(Change { pair: pair.clone(), found: *now, holds: false, trends: false });
                 }
-                // Without news the claim stands.
+                // Without news the claim stays.
                 now => {
                     next.claimed.insert(pair.clone(), *sign);
                     if let Some(now) = now.filter(|_| trends(pair) != self.trending.contains_key(pair)) {

@@ -1,5 +1,5 @@
-//! What is gone: no metric names an episode of it. A metric of nothing but what a person has forgotten goes; a pattern whose
-//! record a person has forgotten is none until it shows itself anew.
+//! Removed episodes and records: metrics drop the ids of the episodes. A metric with nothing but forgotten content is
+//! removed. A pattern whose record a person has forgotten no longer counts until it appears again.
 
 use maxim_bus::signals::concepts::{Layer, RecordsRemoved};
 use maxim_bus::signals::numbers::PatternDropped;
@@ -32,7 +32,7 @@ impl Statistician {
         }
         for (name, metric) in held {
             if metric.sources.clone().let_go(removed) && metric.pattern.is_some() {
-                let reason = "what it was seen in is forgotten".into();
+                let reason = "its observations were forgotten".into();
                 pulse.emit(PatternDropped { metric: name.to_owned(), reason });
             }
         }

@@ -1,9 +1,9 @@
 //! How a metric goes from being observed to a confirmed pattern or confirmed chance, and back.
 //!
-//! OBSERVING → PATTERN_FORMING when the quick sense is sure of a pattern → CONFIRMED_PATTERN when it saw the same one
-//! three times in a row. Where it isn't sure, or sees another one, ESCALATED_TO_AG: the exact sense decides between
-//! CONFIRMED_PATTERN and CONFIRMED_RANDOM. A pattern that stops holding, and chance in which a pattern appears, are
-//! observed anew.
+//! OBSERVING → PATTERN_FORMING when the quick sense is certain of a pattern → CONFIRMED_PATTERN when it found the
+//! same pattern three times in a row. If it isn't certain, or finds another pattern, ESCALATED_TO_AG: the exact sense
+//! decides between CONFIRMED_PATTERN and CONFIRMED_RANDOM. If a pattern no longer holds, or one appears in confirmed
+//! chance, the metric is observed again.
 
 use maxim_bus::signals::numbers::{Magnitude, SeriesAnalysed, SeriesFeature, SeriesJudged, SeriesVerdict};
 use maxim_config::{SHARE, Shape, section};
@@ -31,10 +31,10 @@ section! {
     }
 }
 
-/// Newest values that must fit a confirmed share.
+/// Number of newest values that must fit a confirmed share.
 pub const RECENT: usize = 12;
 
-/// What becomes of a metric.
+/// The next state of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
     Stay {
@@ -44,7 +44,7 @@ pub enum Move {
         state: MetricState,
         pattern: Option<HeldPattern>,
     },
-    /// The pattern doesn't hold: start anew.
+    /// The pattern doesn't hold: start again.
     Drop {
         reason: String,
     },
@@ -62,7 +62,7 @@ pub fn same_kind(a: &SeriesFeature, b: &SeriesFeature) -> bool {
     }
 }
 
-/// The pattern that stands for a judgement. Of successes and failures a share is the first that is asked about.
+/// The main pattern of a judgement. For successes and failures, a share comes first.
 fn leading(judged: &SeriesJudged, metric: &Metric) -> Option<SeriesFeature> {
     if metric.is_share() {
         let share = metric.values.iter().sum::<f64>() / metric.values.len().max(1) as f64;
@@ -77,7 +77,7 @@ fn leading(judged: &SeriesJudged, metric: &Metric) -> Option<SeriesFeature> {
     judged.features.first().cloned()
 }
 
-/// What a verdict of the quick sense makes of a metric.
+/// The next state of a metric after a verdict of the quick sense.
 pub fn judged(metric: &Metric, judged: &SeriesJudged, law: &PatternLaw) -> Move {
     let seen = leading(judged, metric).filter(|_| judged.verdict == SeriesVerdict::Structured);
     let pattern =
@@ -117,7 +117,7 @@ fn held(metric: &Metric, judged: &SeriesJudged, seen: Option<SeriesFeature>, law
     if let (SeriesFeature::Prevailing { share }, true) = (&held.feature, metric.is_share()) {
         let recent: Vec<f64> = metric.values.iter().rev().take(RECENT).copied().collect();
         let good = recent.iter().sum::<f64>();
-        // One success and one failure are added to what was seen: no share is ever taken for certain (Laplace).
+        // One success and one failure are added to the observed ones, so that no share counts as certain (Laplace).
         let seen = metric.values.len() as f64;
         let expected = (share * seen + 1.0) / (seen + 2.0);
         let p = binomial_mid_p(good as u64, recent.len() as u64, expected);
@@ -147,7 +147,7 @@ fn held(metric: &Metric, judged: &SeriesJudged, seen: Option<SeriesFeature>, law
     Move::Stay { pattern: Some(HeldPattern { missed, ..held.clone() }) }
 }
 
-/// What the exact sense makes of an escalated metric.
+/// The next state of an escalated metric after the exact answer.
 pub fn analysed(metric: &Metric, analysed: &SeriesAnalysed) -> Move {
     if metric.state != MetricState::EscalatedToAg {
         return Move::Stay { pattern: metric.pattern.clone() };

@@ -1,4 +1,4 @@
-//! Metrics: what was measured lately, and what is thought of it.
+//! Metrics: recent measurements, and the conclusions about them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,35 +10,35 @@ use serde::{Deserialize, Serialize};
 
 use maxim_region::Sources;
 
-/// Newest values of a metric that are judged.
+/// Number of newest values that are judged.
 pub const WINDOW: usize = 64;
-/// Values that are left when a pattern has stopped holding, those since the judgement before: the new regime is learned
-/// from them on, without what went before it.
+/// Number of values kept when a pattern stops holding: those since the previous judgement. Learning starts again from
+/// them.
 pub const FRESH: usize = 4;
 /// New values between two judgements.
 pub const JUDGE_EVERY: u32 = 4;
-/// The first judgement.
+/// Number of values before the first judgement.
 pub const LEAST_VALUES: usize = 8;
-/// Metrics at most; the one that was silent longest leaves, those without a pattern first.
+/// Maximum number of metrics; the one silent for longest is removed, metrics without a pattern first.
 pub const MOST_METRICS: usize = 128;
-/// Stretches of time for which a metric keeps its mean.
+/// Number of time buckets for which a metric keeps its mean.
 pub const MOST_BUCKETS: usize = 64;
-/// Turns that a metric remembers as contributing.
+/// Maximum number of contributing turns remembered.
 pub const MOST_EPISODES: usize = 8;
-/// A verdict that did not come within this time is asked for again.
+/// A verdict that didn't come within this time is requested again.
 pub const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
 
-/// What the statistician thinks of a metric.
+/// The statistician's state for a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MetricState {
     #[default]
     Observing,
-    /// The quick sense has seen the same pattern so many times in a row.
+    /// The quick sense has found the same pattern this many times in a row.
     PatternForming {
         seen: u32,
     },
-    /// The exact sense is asked.
+    /// The exact sense was asked.
     EscalatedToAg,
     ConfirmedPattern,
     ConfirmedRandom,
@@ -56,11 +56,11 @@ impl MetricState {
     }
 }
 
-/// A pattern as it was when it was seen.
+/// A pattern as it was when found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldPattern {
     pub feature: SeriesFeature,
-    /// The median then.
+    /// The median at that time.
     pub level: f64,
     /// Judgements in a row that did not find it again.
     pub missed: u32,
@@ -76,14 +76,14 @@ pub struct Metric {
     pub last: Option<Timestamp>,
     /// Values since the last judgement.
     pub unjudged: u32,
-    /// When a verdict was asked for that has not come.
+    /// When the outstanding verdict was requested.
     pub asked: Option<Timestamp>,
-    /// Of the least trusted value.
+    /// The trust of the least trusted value.
     pub trust: Option<Trust>,
-    /// The turns that it was measured in.
+    /// The turns in which it was measured.
     #[serde(flatten)]
     pub sources: Sources,
-    /// Sum and count of the values in each stretch of time, by number.
+    /// Sum and count of the values in each time bucket, by its number.
     pub buckets: BTreeMap<i64, (f64, u32)>,
     /// Its record in the angular gyrus.
     pub record: Option<String>,
@@ -95,7 +95,7 @@ pub struct Measured {
     pub metric: String,
     pub value: f64,
     pub at: Timestamp,
-    /// Number of the stretch of time.
+    /// Number of the time bucket.
     pub bucket: i64,
     pub episode: Option<String>,
     pub trust: Trust,
@@ -123,7 +123,7 @@ impl Metric {
         }
     }
 
-    /// Whether a verdict is wanted now.
+    /// Whether a verdict is needed now.
     pub fn is_due(&self, now: Timestamp) -> bool {
         let waiting = self.asked.is_some_and(|asked| now.duration_since(asked) < PATIENCE);
         self.values.len() >= LEAST_VALUES && self.unjudged >= JUDGE_EVERY && !waiting
@@ -143,12 +143,12 @@ impl Metric {
         self.trust.unwrap_or(Trust::Own)
     }
 
-    /// Only two values occur: successes and failures.
+    /// Only two values occur: success and failure.
     pub fn is_share(&self) -> bool {
         self.values.iter().all(|value| *value == 0.0 || *value == 1.0)
     }
 
-    /// Mean of each stretch of time.
+    /// Mean of each time bucket.
     pub fn means(&self) -> BTreeMap<i64, f64> {
         self.buckets.iter().map(|(bucket, (sum, count))| (*bucket, sum / f64::from(*count))).collect()
     }
@@ -189,12 +189,12 @@ impl Metrics {
         self.0.entry(measured.metric.clone()).or_default().measure(measured);
     }
 
-    /// A metric of nothing but what a person has forgotten leaves: its name may be made of their words.
+    /// Removes a metric with nothing but forgotten content, because its name may contain a person's words.
     pub fn let_go(&mut self, removed: &RecordsRemoved) {
         self.0.retain(|_, metric| !metric.sources.let_go(removed));
     }
 
-    /// The metric that leaves next.
+    /// The metric to remove next.
     pub fn silent(&self) -> Option<String> {
         let rank = |metric: &Metric| (metric.state == MetricState::ConfirmedPattern, metric.last);
         self.0.iter().min_by_key(|(_, metric)| rank(metric)).map(|(name, _)| name.clone())

@@ -1,4 +1,4 @@
-//! What the statistician offers for general knowledge: the patterns of metrics that it holds for confirmed.
+//! What the statistician offers as general knowledge: the confirmed patterns of metrics.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::region::Statistician;
 use super::wording::word;
 use maxim_region::{Hears, Pulse, Region};
 
-/// Candidates in one answer, at most.
+/// Maximum number of candidates in one answer.
 const MOST: usize = 256;
 
 fn candidate(name: &str, metric: &Metric) -> Option<PromotionCandidate> {
-    // An outsider's name and doings are no knowledge, however regular they are.
+    // An outsider's name and actions are no knowledge, however regular they are.
     if metric.trust() == Trust::Outside {
         return None;
     }

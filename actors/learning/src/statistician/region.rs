@@ -1,9 +1,9 @@
 //! The statistician as a room: finds regularities in how the brain itself is doing.
 //!
 //! Biology: the statistical learning of the cortex, which notices what recurs without being told to.
-//! Law: metrics of the running loop (success and time of each tool, success of each kind of goal, pain, energy, how long
-//! people take to answer) go through the states of `law.rs`; what goes together over time is found in `correlation.rs`.
-//! Remembers: the newest values of each metric, its state, and what goes together. Forgets: silent metrics, the regime
+//! Law: metrics of the running loop (success and time of each tool, success of each kind of goal, pain, energy,
+//! people's response times) go through the states of `law.rs`. Correlations over time are found in `correlation.rs`.
+//! Remembers: the newest values of each metric, its state, and correlations. Forgets: silent metrics, values from
 //! before a pattern broke, and what a person has forgotten (`forgetting.rs`).
 //! Down: outcomes wait; nothing is confirmed meanwhile.
 
@@ -39,19 +39,19 @@ use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, State
 
 /// A person who answers later than this has begun a new conversation.
 const SITTING: SignedDuration = SignedDuration::from_mins(30);
-/// Goals of open turns, and people who were spoken to, at most; the oldest leave.
+/// Maximum number of goals of open turns and of people spoken to; the oldest are removed.
 const MOST_OPEN: usize = 64;
-/// Values after which a standing pattern is said again, with its new numbers.
+/// Number of values after which a lasting pattern is reported again with its new numbers.
 const RENEW_EVERY: u64 = 16;
-/// Words that name a kind of goal.
+/// Number of words that name a kind of goal.
 const GOAL_WORDS: usize = 2;
-/// Characters of a name that somebody outside chose.
+/// Maximum characters of a name that an outsider chose.
 const NAME_CHARS: usize = 64;
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct StatisticianSettings {
-    /// Stretch of time over which rates are counted and metrics compared; default 10 min.
+    /// Length of the time buckets for rates and correlations; default 10 min.
     pub stretch: SignedDuration,
     pub law: PatternLaw,
 }
@@ -66,13 +66,13 @@ impl Default for StatisticianSettings {
 pub struct Statistician {
     pub(super) metrics: Metrics,
     claims: Claims,
-    /// The stretch of time that is counted now.
+    /// The current time bucket.
     stretch: Option<i64>,
     pains: f64,
     tokens: f64,
-    /// Whether a model was asked at all: without one there is no energy to speak of.
+    /// Whether a model was asked at all: otherwise there is no use of energy to measure.
     spends: bool,
-    /// Kind of goal of open turns.
+    /// Kind of goal of each open turn.
     pub(super) goals: BTreeMap<MessageId, String>,
     /// When each person was last spoken to, by channel and name.
     spoken: BTreeMap<String, Timestamp>,
@@ -172,7 +172,7 @@ impl Region for Statistician {
             | StatisticianEvent::Moved { metric, .. }
             | StatisticianEvent::Dropped { metric }
             | StatisticianEvent::Recorded { metric, .. }
-                if self.metrics.get(&metric).is_none() => {} // it has left since
+                if self.metrics.get(&metric).is_none() => {} // it was removed since
             StatisticianEvent::Asked { metric, at } => self.with(&metric, |it| (it.asked, it.unjudged) = (Some(at), 0)),
             StatisticianEvent::Judged { metric, pattern } => {
                 self.with(&metric, |it| (it.asked, it.pattern) = (None, pattern));
@@ -189,7 +189,7 @@ impl Region for Statistician {
     }
 }
 
-/// A value on its way to its metric.
+/// A value for a metric.
 struct Reading {
     metric: String,
     value: f64,
@@ -217,7 +217,7 @@ impl Statistician {
         }
     }
 
-    /// Takes readings, closes the stretch of time that has passed, and asks for verdicts that are due.
+    /// Takes readings, closes a finished time bucket, and requests due verdicts.
     fn read(&self, readings: Vec<Reading>, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         let length = pulse.settings().stretch.as_secs().max(1);
@@ -233,7 +233,7 @@ impl Statistician {
             let episode = episode.map(|turn| turn.to_string());
             Measured { metric, value, at: now, bucket: number, episode, trust }
         }));
-        // Judged on trial copies, so that what is asked about is what will be applied.
+        // Judged on trial copies, so that the question matches what will be applied.
         let mut trial: BTreeMap<String, Metric> = BTreeMap::new();
         for measured in measured {
             let known = || self.metrics.get(&measured.metric).cloned().unwrap_or_default();
@@ -249,7 +249,7 @@ impl Statistician {
         }
     }
 
-    /// A stretch of time is over: its rates are values, and the question what goes together is asked anew.
+    /// A time bucket is over: its rates are new values, and correlations are computed again.
     fn close(&self, number: i64, pulse: &mut Pulse<'_, Self>, measured: &mut Vec<Measured>) {
         let mut rate = |metric: &str, value: f64| {
             let (at, metric) = (pulse.now(), metric.to_owned());
@@ -288,7 +288,7 @@ impl Statistician {
         let owned = name.to_owned();
         match step {
             Move::Stay { pattern } => {
-                // A pattern that stands gets its words brought up to date now and then.
+                // The description of a lasting pattern is updated now and then.
                 let renewed = metric.observations % RENEW_EVERY < u64::from(JUDGE_EVERY);
                 if let (true, MetricState::ConfirmedPattern, Some(held)) = (renewed, metric.state, &pattern) {
                     self.confirm(name, metric, held, pulse);
@@ -331,7 +331,7 @@ impl Statistician {
     }
 }
 
-/// The kind of a goal: its first words that carry content, without names of files, numbers and quotes.
+/// The kind of a goal: its first content words, without file names, numbers and quotes.
 pub fn goal_kind(goal: &str) -> Option<String> {
     let plain: Vec<String> = goal
         .split_whitespace()
@@ -349,7 +349,7 @@ pub fn goal_kind(goal: &str) -> Option<String> {
 }
 
 impl Hears<ToolResult> for Statistician {
-    /// Speaking always works, and a stop, ignorance or what isn't here says nothing of the tool.
+    /// Speaking always succeeds. A stop, an unknown result or a missing part says nothing about the tool.
     fn heeds(result: &ToolResult) -> bool {
         result.tool != RESPOND && !result.failure.is_some_and(FailureKind::teaches_nothing)
     }
@@ -363,7 +363,7 @@ impl Hears<ToolResult> for Statistician {
             episode: Some(result.turn),
         };
         let mut readings = vec![reading("success", f64::from(u8::from(success)))];
-        // In virtual time nothing takes any.
+        // In virtual time nothing takes time.
         if result.duration_us > 0 {
             readings.push(reading("latency", result.duration_us as f64 / 1e6));
         }
@@ -386,7 +386,7 @@ impl Hears<ModelReply> for Statistician {
 }
 
 impl Hears<Intent> for Statistician {
-    /// Whoever may not command has no goals here, and no words of theirs become the name of a metric.
+    /// Senders who may not command have no goals here, and their words never name a metric.
     fn heeds(intent: &Intent) -> bool {
         intent.tool != RESPOND && intent.trust >= Trust::Listed
     }
@@ -402,11 +402,12 @@ impl Hears<Intent> for Statistician {
 }
 
 impl Statistician {
-    /// A turn is over, or what of it waited for a person. Its goal stays open while a person may still allow something.
+    /// A turn has ended, or an action in it that waited for a person. Its goal stays open while a person may still
+    /// allow something.
     fn close_turn(&self, turn: MessageId, actions: &[ActionSummary], pulse: &mut Pulse<'_, Self>) {
         let Some(kind) = self.goals.get(&turn).filter(|_| !actions.iter().any(ActionSummary::is_asked)) else { return };
         let acts = actions.iter().filter(|act| act.tool != RESPOND);
-        // What was blocked, denied or stopped was never tried.
+        // Blocked, denied or stopped actions were never tried.
         let ends: Option<Vec<bool>> = acts.map(|act| act.status.success()).collect();
         if let Some(ends) = ends.filter(|ends| !ends.is_empty()) {
             let reached = ends.into_iter().all(|success| success);
@@ -429,7 +430,7 @@ impl Hears<EpisodeLived> for Statistician {
         lived.retold
     }
 
-    /// How it ended what a person was asked about.
+    /// The result of an action that a person was asked about.
     fn hear(&self, lived: &EpisodeLived, pulse: &mut Pulse<'_, Self>) {
         self.close_turn(lived.turn, &lived.actions, pulse);
     }

@@ -7,7 +7,7 @@ use maxim_bus::signals::numbers::SeriesFeature;
 use super::model::Metric;
 use maxim_language::numbers::statistics::{median, wilson_interval};
 
-/// A pattern as it is said.
+/// A pattern in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Worded {
     /// The tool, goal or person.
@@ -47,7 +47,7 @@ fn unit(kind: &str, quantity: &str) -> &'static str {
     }
 }
 
-/// A number with three digits that count.
+/// A number with three significant digits.
 fn shown(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -57,7 +57,7 @@ fn shown(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// What a metric's pattern says.
+/// The wording of a metric's pattern.
 pub fn word(name: &str, metric: &Metric, feature: &SeriesFeature) -> Worded {
     let (kind, subject, quantity) = parts(name);
     let what = quantity_of(kind, subject, quantity);

@@ -13,12 +13,12 @@ use maxim_language::numbers::arithmetic::evaluate;
 use maxim_language::numbers::matrix::{MatrixOperation, MatrixResult, compute, fit};
 use maxim_language::numbers::statistics::{self, Description};
 
-/// Numbers in a list, at most.
+/// Maximum number of numbers in a list.
 pub const MOST_NUMBERS: usize = 10_000;
-/// Numbers of a list that are kept with its result.
+/// Numbers of a list stored with its result.
 const KEPT: usize = 64;
 
-/// What is asked for.
+/// The requested operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MathOperation {
@@ -31,7 +31,7 @@ pub enum MathOperation {
     Matrix,
     /// Whether a time series holds a pattern.
     Series,
-    /// What is known: constants, methods, patterns, relationships.
+    /// Recalls constants, methods, patterns and relationships.
     Recall,
 }
 
@@ -72,11 +72,11 @@ pub struct Fact {
 pub struct MathAnswer {
     pub output: Json,
     pub fact: Option<Fact>,
-    /// Ids of records that were used.
+    /// Ids of the records used.
     pub used: Vec<String>,
 }
 
-/// Answers; an error names the parameter and what was expected.
+/// Computes the answer. An error names the parameter and what was expected.
 ///
 /// # Errors
 /// A parameter is missing, of the wrong shape, or has no result.
@@ -111,7 +111,7 @@ fn list<'r>(values: &'r Option<Vec<f64>>, operation: &str, field: &str, least: u
     Ok(values)
 }
 
-/// A name for the result on these numbers.
+/// A name for the result of an operation on these numbers.
 fn named(what: &str, lists: &[&[f64]]) -> String {
     let bits = lists.iter().flat_map(|list| list.iter().map(|value| value.to_bits().to_le_bytes()));
     let hash = bits.fold(StableHash::default(), |hash, bits| hash.add(&bits)).get();

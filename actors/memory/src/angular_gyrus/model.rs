@@ -27,7 +27,7 @@ pub struct CompressedMathRecord {
     pub id: String,
     pub name: String,
     pub category: MathCategory,
-    /// The words, cut.
+    /// The wording, shortened.
     pub verbal: String,
     pub confidence: Confidence,
     pub created: Timestamp,
@@ -509,7 +509,7 @@ mod tests {
         store.store(between("ab", ["a", "b"], -0.8));
         store.store(between("bc", ["b", "c"], 1.0));
         let active = store.recall_associated(&[("m-a", 1.0)]);
-        // 1 → 0.4 (0.5 · 0.8) → 0.16 → 0.08, and c is a fourth hop.
+        // 1 → 0.4 (0.5 · 0.8) → 0.16 → 0.08; c would be a fourth hop.
         let near = |id: &str, value: f64| assert!((active[id] - value).abs() < 1e-12, "{active:?}");
         near("m-ab", 0.4);
         near("m-b", 0.16);

@@ -45,7 +45,7 @@ pub const METRICS: &str = "metrics";
 /// Domain of records about what works with what.
 pub const SKILLS: &str = "skills";
 
-/// Episodes that a computed result names.
+/// Maximum number of episodes that a computed result names.
 const MOST_EPISODES: usize = 8;
 
 section! {
@@ -240,7 +240,7 @@ impl AngularGyrus {
     }
 }
 
-/// The record of two metrics that go together.
+/// The name of the record for two correlated metrics.
 fn pair_name(metrics: &[String; 2]) -> String {
     format!("{} ~ {}", metrics[0], metrics[1])
 }

@@ -62,10 +62,10 @@ impl Remembers for AngularGyrus {
 }
 
 fn read(entry: &Entry) -> Result<MathRecord, String> {
-    let record: MathRecord =
-        serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no record of numbers: {error}"))?;
+    let record: MathRecord = serde_json::from_value(entry.record.clone())
+        .map_err(|error| format!("it isn't a record of numbers: {error}"))?;
     if record.id != entry.key || record.id.is_empty() || is_innate(&record.id) {
-        return Err(format!("{:?} is no id of a record that was learned, or not its key", record.id));
+        return Err(format!("{:?} isn't the id of a learned record, or differs from its key", record.id));
     }
     Ok(record)
 }

@@ -10,7 +10,7 @@ use super::model::{Consolidated, compressed};
 use super::region::{AngularGyrus, GyrusEvent, SKILLS, record_key};
 use maxim_region::{Hears, Pulse, Sources};
 
-/// Tells every layer that records are gone.
+/// Tells every layer that records were removed.
 fn tell_gone(gone: &[(String, String)], forgotten: bool, pulse: &mut Pulse<'_, AngularGyrus>) {
     let ids = gone.iter().map(|(id, _)| id.clone()).collect();
     pulse.emit(RecordsRemoved { layer: Layer::AngularGyrus, ids, forgotten, again: false });

@@ -14,7 +14,7 @@ use super::tables;
 pub const DOCUMENT_TRUST: Trust = Trust::Listed;
 /// Passages that one message may contain.
 pub const MOST_PASSAGES: usize = 2_000;
-/// Characters of a passage; longer ones are cut at a sentence.
+/// Maximum characters of a passage; longer ones are split between sentences.
 const PASSAGE: usize = 900;
 /// In plain text, a line without a full stop that stands alone is a heading if it has fewer characters than this.
 const HEADING: usize = 60;
@@ -78,7 +78,7 @@ fn blocks(text: &str) -> Vec<String> {
     blocks
 }
 
-/// A heading at the start of a block, and what follows it.
+/// A heading at the start of a block, and the text after it.
 fn heading_of(block: &str, markdown: bool) -> Option<(String, String)> {
     let (first, rest) = block.split_once('\n').unwrap_or((block, ""));
     let title = if markdown {
@@ -100,7 +100,7 @@ fn heading_of(block: &str, markdown: bool) -> Option<(String, String)> {
     Some((plain(title, markdown).trim_matches(['#', ' ']).to_owned(), rest.to_owned()))
 }
 
-/// Words without the marks of Markdown; one line.
+/// Words without Markdown marks, on one line.
 fn plain(text: &str, markdown: bool) -> String {
     let mut words = String::with_capacity(text.len());
     // Items of a list are separate sentences.

@@ -65,7 +65,7 @@ impl Finder<'_> {
         if let Some(id) = &asked.concept_id
             && concept_number(id).is_none_or(|number| self.index.card(number).is_none())
         {
-            return Err(format!("there is no concept {id:?}; take an id that concepts gave"));
+            return Err(format!("there is no concept {id:?}; use an id from the answer of concepts"));
         }
         let kind = match &asked.relationship_type {
             Some(kind) => {

@@ -53,7 +53,7 @@ impl Hears<MetricsCorrelated> for AnteriorTemporalLobe {
             return;
         }
         if !found.trends && self.unrelate(a, b, &[TRENDS_WITH], pulse) {
-            return; // that they go together is known
+            return; // the correlation is known already
         }
         let with = relation(CORRELATES_WITH, &found.metrics[1], "metric", found.rho.abs());
         let trends = found.trends.then(|| RelationLesson { kind: TRENDS_WITH.into(), ..with.clone() });
@@ -69,7 +69,7 @@ impl Hears<PhaseLocked> for AnteriorTemporalLobe {
         if !holds {
             match self.known_by_rhythm_alone(kind, clock, pulse) {
                 Some(number) => {
-                    drop(self.remove(number, "it keeps to no clock any more, and nothing else was known of it", pulse))
+                    drop(self.remove(number, "it no longer follows a clock, and nothing else was known of it", pulse))
                 }
                 None => drop(self.unrelate(kind, clock, &[PHASE_LOCKED_TO], pulse)),
             }

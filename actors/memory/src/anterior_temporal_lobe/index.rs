@@ -28,7 +28,7 @@ const OPENED: usize = 1_024;
 /// concepts.
 const FEW: usize = 50;
 
-/// An edge to or from a concept.
+/// An edge of a concept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Link {
     pub kind: String,
@@ -343,7 +343,7 @@ impl ConceptIndex {
         self.meanings.alike(a, b)
     }
 
-    /// The nearest in meaning with their likeness, 0 to 1, the nearest first.
+    /// The nearest in meaning with their similarity, 0 to 1, the nearest first.
     pub fn nearest(&self, text: &str, most: usize) -> Vec<(u32, f64)> {
         self.meanings.nearest(text, most)
     }

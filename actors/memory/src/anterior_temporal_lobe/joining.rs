@@ -48,7 +48,7 @@ impl<'a> Joining<'a> {
     /// The line contains no concept.
     pub fn find(&mut self, entry: &Entry, names: &mut Names) -> Result<(u32, SemanticMemory), String> {
         let concept: SemanticMemory =
-            serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no concept: {error}"))?;
+            serde_json::from_value(entry.record.clone()).map_err(|error| format!("it isn't a concept: {error}"))?;
         let theirs = concept_number(&concept.id).filter(|number| *number < MOST_NUMBER && concept.id == entry.key);
         let Some(theirs) = theirs else {
             let found = format!("{:?} is not the id of a concept (like concept-12), or not its key", concept.id);

@@ -245,7 +245,7 @@ impl<'a> Lesson<'a> {
             None if memory.passages.len() >= MOST_PASSAGES => return (evidence, false),
             None => memory.passages.push(passage),
         }
-        // The same place of the same document is the same witness, whatever it says now.
+        // The same passage of the same document is the same witness, whatever it says now.
         (evidence + u32::from(known == PassageKnown::New), known == PassageKnown::Otherwise)
     }
 

@@ -24,7 +24,7 @@ impl Meaning {
     }
 }
 
-/// The vectors of concepts, in rows without gaps.
+/// The vectors of concepts, in contiguous rows.
 #[derive(Default)]
 pub(super) struct Meanings {
     encoder: Option<Arc<dyn Encoder>>,
@@ -83,7 +83,7 @@ impl Meanings {
         similarity(&encoder.embed(a), &encoder.embed(b)).map_or(0.0, f64::from)
     }
 
-    /// The nearest with their likeness, ties by number.
+    /// The nearest with their similarity, ties by number.
     pub fn nearest(&self, text: &str, most: usize) -> Vec<(u32, f64)> {
         let Some(encoder) = self.encoder.as_ref().filter(|_| !self.numbers.is_empty() && most > 0) else {
             return Vec::new();

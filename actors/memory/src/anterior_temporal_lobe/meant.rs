@@ -16,7 +16,7 @@ use maxim_region::{Hears, Pulse, Waiting};
 
 /// Older concepts of which the entorhinal cortex is told in one step.
 const TOLD_A_STEP: usize = 64;
-/// Concepts near in meaning that are asked for.
+/// Number of nearby concepts requested.
 const MEANT: usize = 64;
 /// How long a question waits for them: less than the asker does.
 const PATIENCE: SignedDuration = SignedDuration::from_millis(900);

@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 
 /// Sources of a concept, by id; more of them add nothing.
 pub const MOST_SOURCES: usize = 256;
-/// Passages of documents that a concept keeps, the first ones.
+/// Maximum number of passages per concept, the first ones.
 pub const MOST_PASSAGES: usize = 8;
-/// Relations that go out of a concept.
+/// Maximum number of outgoing relations per concept.
 pub const MOST_RELATIONS: usize = 128;
-/// Properties of a concept.
+/// Maximum number of properties per concept.
 pub const MOST_PROPERTIES: usize = 64;
-/// Characters of a name.
+/// Maximum characters of a name.
 pub const LONGEST_NAME: usize = 120;
-/// Characters of a definition, a property's value or a passage.
+/// Maximum characters of a definition, a property's value or a passage.
 pub const LONGEST_TEXT: usize = 1_200;
 
 section! {
@@ -48,11 +48,11 @@ impl ConceptLaw {
         Confidence::clamped(grown.min(self.confidence_max))
     }
 }
-/// Characters of a definition that a compressed concept keeps.
+/// Characters of a definition kept after compression.
 pub const COMPRESSED_TEXT: usize = 100;
-/// Sources that a compressed concept keeps.
+/// Sources kept after compression.
 pub const COMPRESSED_SOURCES: usize = 4;
-/// A relation that goes out of a concept.
+/// An outgoing relation of a concept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relation {
     pub kind: String,
@@ -115,7 +115,7 @@ pub struct SemanticMemory {
     pub counted: String,
 }
 
-/// Letters of a mark.
+/// Length of a mark, in letters.
 const MARK: usize = 6;
 /// Marks that a concept keeps, the newest. By then its confidence has long reached its maximum.
 const MOST_MARKS: usize = 256;

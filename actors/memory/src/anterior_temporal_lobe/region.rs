@@ -48,13 +48,13 @@ const MOST_LESSONS: usize = 64;
 /// Settings of the room.
 #[derive(Clone, Debug)]
 pub struct AtlSettings {
-    /// Names this run of the process.
+    /// Identifies this run of the process.
     pub run: String,
     /// Makes the vectors by which meanings are compared.
     pub encoder: Arc<dyn Encoder>,
     /// There is an external encoder: questions wait for what the entorhinal cortex finds near by it.
     pub asks_meaning: bool,
-    /// What is one concept, and how long it stays whole.
+    /// When two names are one concept, and how long a concept stays whole.
     pub law: ConceptLaw,
 }
 
@@ -68,11 +68,11 @@ pub struct AnteriorTemporalLobe {
     pub(super) types: RelationTypes,
     #[serde(default, skip_serializing_if = "Unused::is_empty")]
     pub(super) unused: Unused,
-    /// Lessons refused because an outsider stood behind them.
+    /// Number of lessons refused because they came from an outsider.
     refused: u64,
     /// The place of a consolidation round: before it, the concept that was asked for longest ago has been looked at.
     pub(super) looked_at: Option<(Timestamp, u32)>,
-    /// The entorhinal cortex was told of the concepts below this number.
+    /// The entorhinal cortex was told of all concepts below this number.
     #[serde(default)]
     pub(super) told: u32,
     #[serde(default)]
@@ -362,7 +362,7 @@ impl Hears<ProposeRelationType> for AnteriorTemporalLobe {
             reason,
         };
         if pulse.trust() < Trust::Own {
-            let reason = "the vocabulary is the agent's and its owner's to widen".to_owned();
+            let reason = "only the agent and its owner may add relation types".to_owned();
             pulse.reply(answered(false, Some(reason)));
             return;
         }

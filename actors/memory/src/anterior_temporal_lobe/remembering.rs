@@ -62,7 +62,7 @@ fn take_type(
     pulse: &mut Pulse<'_, AnteriorTemporalLobe>,
 ) -> Result<Took, String> {
     let kind: RelationType =
-        serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no relation type: {error}"))?;
+        serde_json::from_value(entry.record.clone()).map_err(|error| format!("it isn't a relation type: {error}"))?;
     let (by, at) = (kind.by.as_deref().unwrap_or("import"), kind.at.unwrap_or(pulse.now()));
     let proposed = types.propose(&kind.name, kind.symmetric, kind.inverse.as_deref(), by, at);
     let fresh = proposed.map_err(|error| error.to_string())?;

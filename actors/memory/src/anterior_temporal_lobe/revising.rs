@@ -42,7 +42,7 @@ impl Told {
 /// A part of a document in its present state.
 pub(super) struct Reading<'a> {
     document: &'a str,
-    /// Passages of the parts before this one.
+    /// Number of passages in earlier parts.
     before: u32,
     /// True: what the document said beyond this part is no longer said.
     is_last: bool,

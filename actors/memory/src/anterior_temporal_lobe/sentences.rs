@@ -3,10 +3,10 @@
 
 use maxim_bus::relations::{CAUSES, HAS_PART, IS_A, PART_OF};
 
-/// Words of a subject or object, at most: longer ones are no names.
+/// Maximum number of words in a subject or object; longer ones aren't names.
 const LONGEST: usize = 5;
 
-/// What a sentence says of a thing.
+/// A sentence's statement about a thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub subject: String,

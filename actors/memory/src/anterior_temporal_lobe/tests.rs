@@ -323,7 +323,7 @@ fn what_nobody_asked_for_is_compressed_or_pruned_after_a_month_unless_pinned() {
     assert!(anchor.compressed && anchor.reinforcements == 2);
     assert!(!find(&mut rig, named("pinned thing"))[0].compressed);
     assert!(find(&mut rig, named("passing thought")).is_empty());
-    // It was asked for just now.
+    // It was used just now.
     rig.send(ConsolidateLayer { step: 16 });
     assert_eq!(rig.heard::<LayerConsolidated>()[0].compressed, 0);
 }
@@ -356,7 +356,7 @@ fn evidence_that_a_compressed_concept_names_no_more_counts_once() {
         rig.crash();
         learn(&mut rig, vec![taught()]);
         rig.send(part.clone());
-        // The same words stand elsewhere in it by now.
+        // The same words are in another place now.
         let moved = "# Quay\n\nAn anchor is a weight.\n".to_owned();
         rig.send(IngestDocument { text: moved, ..part.clone() });
         assert_eq!(find(&mut rig, named("anchor"))[0].reinforcements, before, "the same evidence");

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Stretches that are remembered, the newest.
+/// Maximum number of remembered ranges, the newest.
 const MOST: usize = 256;
 
 /// Stretches below the next number, each from its first number to the one after its last.

@@ -25,7 +25,7 @@ const MOST: usize = 100;
 const SEEDS: usize = 5;
 /// Episodes that are fetched if only those of some time are wanted: their times are in their records.
 const FETCHED: usize = 256;
-/// Hops at most.
+/// Maximum number of hops.
 const DEEPEST: usize = 6;
 /// Open questions, at most; more are refused, so that nobody can fill this room.
 const MOST_OPEN: usize = 64;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hippocampus::spreading::Spreading;
 
-/// Edges that go out of one record, at most; the weakest are left out.
+/// Maximum number of outgoing edges per record; the weakest are left out.
 pub const MOST_EDGES: usize = 512;
 
 /// The kind of an edge: between layers, or a layer's own word.
@@ -23,7 +23,7 @@ pub enum EdgeKind {
     Own(String),
 }
 
-/// An edge out of a node.
+/// An outgoing edge of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edge {
     #[serde(rename = "k")]
@@ -182,7 +182,7 @@ impl Graph {
     }
 }
 
-/// True if the node rose.
+/// True if the node's activation rose.
 fn raise(activation: &mut Activations, node: u32, to: f32) -> bool {
     let known = activation.entry(node).or_insert(f32::NEG_INFINITY);
     let rises = to > *known;

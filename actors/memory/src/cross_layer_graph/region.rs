@@ -1,4 +1,4 @@
-//! The cross-layer graph as a room: mirrors each layer's edges, holds those between layers, and spreads activation
+//! The cross-layer graph as a room: mirrors each layer's edges, stores those between layers, and spreads activation
 //! through both.
 //!
 //! Biology: the association fibres between the regions of memory.
@@ -83,7 +83,7 @@ pub enum GraphEvent {
     Settled {
         question: MessageId,
     },
-    /// Records left their layers.
+    /// Records were removed from their layers.
     LetGo {
         records: Vec<MemoryRef>,
         at: Timestamp,

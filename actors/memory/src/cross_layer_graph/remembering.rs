@@ -66,7 +66,7 @@ impl Remembers for CrossLayerGraph {
 /// True if a record has the same name in every brain.
 fn is_everywhere(record: &MemoryRef) -> bool {
     match record.layer {
-        // A kind of event is its own name.
+        // The id of a kind of event is its name.
         Layer::Nac => true,
         Layer::AngularGyrus => is_innate(&record.id),
         Layer::Hippocampus | Layer::Atl => false,
@@ -150,9 +150,9 @@ impl CrossLayerGraph {
 
 fn read(entry: &Entry) -> Result<(MemoryRef, Vec<NamedEdge>), String> {
     let from = entry.key.split_once('/').and_then(|(layer, id)| Some(MemoryRef::new(Layer::from_name(layer)?, id)));
-    let from = from.ok_or_else(|| format!("{:?} is no layer and id, like atl/concept-12", entry.key))?;
+    let from = from.ok_or_else(|| format!("{:?} isn't a layer and id, like atl/concept-12", entry.key))?;
     let edges: Vec<NamedEdge> =
-        serde_json::from_value(entry.record.clone()).map_err(|error| format!("these are no edges: {error}"))?;
+        serde_json::from_value(entry.record.clone()).map_err(|error| format!("these aren't edges: {error}"))?;
     match edges.iter().find(|edge| !(0.0..=1.0).contains(&edge.weight)) {
         Some(odd) => Err(format!("the weight of an edge is 0 to 1, not {}", odd.weight)),
         None => Ok((from, edges)),

@@ -86,7 +86,7 @@ fn activation_passes_through_a_layer_over_to_another_and_on_in_it() {
     assert!((of(Layer::Hippocampus, "cup") - 0.405).abs() < 1e-6);
     assert!((of(Layer::Atl, "mug") - 0.2025).abs() < 1e-6);
     assert!((of(Layer::Atl, "container") - 0.10125).abs() < 1e-6);
-    // The edge between the layers goes one way.
+    // The edge between the layers has one direction.
     assert_eq!(spread(&graph, &mug).len(), 2);
 }
 
@@ -105,7 +105,7 @@ fn a_removed_record_leaves_no_edge_anywhere() {
     assert_eq!(graph.size(), (5, 20));
     assert!(graph.node(number).is_none() && graph.number(&names[2]).is_none());
     assert!(graph.nodes().flat_map(|(_, node)| &node.edges).all(|edge| edge.to != number));
-    // Its name comes back as another node.
+    // Its name returns as another node.
     graph.link(&edge(names[2].clone(), names[0].clone(), 0.5, 0.0));
     assert_ne!(graph.number(&names[2]), Some(number));
 }
@@ -135,7 +135,7 @@ fn a_hub_keeps_its_strongest_edges() {
 }
 
 proptest! {
-    /// The quick walk is the hippocampus's law.
+    /// The fast traversal follows the hippocampus's law.
     #[test]
     fn spreading_is_the_law_of_the_hippocampus(
         edges in prop::collection::vec((0u32..24, 0u32..24, 1u32..=20, 0u32..=20), 0..80),
@@ -154,7 +154,7 @@ proptest! {
             node.edges.iter().for_each(|edge| visit(edge.to, f64::from(edge.weight)));
         });
         let found = graph.spread(&seeds, &how);
-        // Numbers at the edge of the cut-off may fall on either side of it.
+        // Values close to the cut-off may fall on either side of it.
         let clear = |a: f64| a > how.cut_off + 1e-6;
         for (node, a) in expected.iter().filter(|(_, a)| clear(**a)) {
             let at = found.iter().find(|(n, _)| n == node);
@@ -282,7 +282,7 @@ mod room {
         rig.pass(Duration::from_secs(2));
         let answer = rig.heard::<AssociatedRecalled>().remove(0);
         assert_eq!(answer.missing.len(), 2, "{answer:?}");
-        // Answered: what it names is reached, and activation goes on from there.
+        // With an answer, its episodes are reached, and activation continues from there.
         rig.send(asked);
         let turn = MessageId::from_parts(9, 9);
         let (question, _) = rig.heard_with::<FollowAssociations>().remove(0);

@@ -32,8 +32,9 @@ const PEOPLE: f64 = 0.2;
 /// Weight of the mode in the context part, if both have a goal.
 const MODE: f64 = 0.25;
 
-/// The whole, in [0, 1], over the parts that the cue has: c · (Σ content weights + Σ wᵢ·sᵢ of time and context) / Σ w, c
-/// the weighted mean of the content parts. With all parts equal it is 1; without content it is the mean of the rest.
+/// The total, in [0, 1], over the parts that the cue has: c · (Σ content weights + Σ wᵢ·sᵢ of time and context) / Σ
+/// w, where c is the weighted mean of the content parts. With all parts equal it is 1; without content it is the mean
+/// of the rest.
 pub fn likeness(parts: &LikenessParts, weights: &LikenessWeights) -> f64 {
     let mean = |pairs: [(Option<f64>, f64); 2]| {
         let (mut sum, mut total) = (0.0, 0.0);
@@ -53,7 +54,7 @@ pub fn likeness(parts: &LikenessParts, weights: &LikenessWeights) -> f64 {
     content / content_weight * (content_weight + rest) / (content_weight + rest_weight)
 }
 
-/// Likeness of meanings from the cosine of their vectors.
+/// Similarity of meanings, from the cosine of their vectors.
 pub fn semantic(cosine: f32, floor: f32) -> f64 {
     if cosine >= SAME_DIRECTION { 1.0 } else { f64::from(maxim_language::calibrated(cosine, floor)) }
 }

@@ -10,7 +10,7 @@ use maxim_language::packed::PackedVector;
 use maxim_language::signature::{Signature, signature};
 use maxim_language::{Encoder, EncoderId};
 
-/// Characters of a text that an answer carries.
+/// Characters of a text in an answer.
 const CLIP: usize = 600;
 
 /// A situation with the encoder's result for its text.
@@ -100,7 +100,7 @@ pub struct Cue {
 }
 
 impl Cue {
-    /// All of a situation but its text.
+    /// All parts of a situation except its text.
     pub fn of(situation: Situation) -> Self {
         let Situation { goal, mode, tool, success, objects, people, at, .. } = situation;
         let text = None;

@@ -21,7 +21,7 @@ use maxim_region::{Questions, RecordView, Waiting};
 
 /// Places whose vectors share one record and one request.
 pub const BLOCK: u32 = 32;
-/// Pause after a failure; each further one is twice as long.
+/// Delay after a failure; it doubles with each further one.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 /// Records that may wait for their vectors while the external vectors answer: a twentieth, and at least this many.
@@ -30,7 +30,7 @@ const SHARE: usize = 20;
 /// Records of blocks that are read together on waking share this many digits of their number.
 const PAGE_DIGITS: usize = 4;
 
-/// A request under way.
+/// A request in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Out {
     pub call: MessageId,
@@ -88,7 +88,7 @@ pub enum OuterEvent {
 pub struct Outer {
     /// Its name in the configuration.
     name: Option<String>,
-    /// Known from its first answer on.
+    /// Known after its first answer.
     encoder: Option<EncoderId>,
     /// Places below this are encoded, except those of `again`.
     upto: u32,
@@ -230,7 +230,7 @@ impl Outer {
         self.encoder.as_ref()
     }
 
-    /// Blocks on disk, at most.
+    /// Possible block numbers on disk.
     pub fn blocks(&self) -> std::ops::Range<u32> {
         0..self.upto.div_ceil(BLOCK)
     }
@@ -311,7 +311,8 @@ impl Outer {
     pub fn report(&self, places: u32, of: usize) -> Json {
         let Some(name) = &self.name else { return Json::Null };
         let waiting = self.waiting(places).min(of);
-        let rests = self.rests.as_ref().map(|scarcest| format!("too little is left of what is scarcest: {scarcest}"));
+        let rests =
+            self.rests.as_ref().map(|scarcest| format!("too little is left of the scarcest resource: {scarcest}"));
         let state = match (&self.problem, self.whole(places)) {
             _ if rests.is_some() => "resting",
             (Some(_), _) => "failing",

@@ -13,7 +13,7 @@ pub const HELD_OPEN: u32 = 1024;
 const NONE: u32 = u32::MAX;
 
 impl SituationIndex {
-    /// The places of segment `number`, with the encoder's id.
+    /// Packs the places of segment `number`, with the encoder's id.
     pub fn pack(&self, number: u32) -> Vec<u8> {
         let places = number * SEGMENT..(number + 1) * SEGMENT;
         let mut out = Packer::new(KIND);

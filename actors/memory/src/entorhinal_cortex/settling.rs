@@ -23,7 +23,7 @@ const CALM: SignedDuration = SignedDuration::from_secs(2);
 const ITEM: &str = "item/";
 /// Vectors of items that are in no segment, or differ from it.
 const VECTOR: &str = "vector/";
-/// Places whose items changed since their segment was written.
+/// Prefix of places whose items changed since their segment was written.
 const CHANGED: &str = "changed/";
 
 fn place_key(prefix: &str, place: u32) -> Vec<u8> {

@@ -8,7 +8,7 @@ use maxim_language::{EncoderId, Vectors};
 const PAIRS: usize = 256;
 /// From this many pairs on, the learned floor replaces the usual one.
 const ENOUGH: usize = 16;
-/// Share of chance pairs that lie below the learned floor.
+/// Share of random pairs below the learned floor.
 const BELOW: f64 = 0.9;
 /// A higher mean would leave no room for likeness.
 const HIGHEST: f32 = 0.95;

@@ -80,7 +80,7 @@ struct Traits {
     /// Sorted.
     objects: Box<[u32]>,
     people: Box<[u32]>,
-    /// Shares of day, week, month and year in [`STEPS`].
+    /// Fractions of day, week, month and year in [`STEPS`].
     phases: [u16; 4],
 }
 
@@ -102,7 +102,7 @@ pub struct Row {
     pub signature: Signature,
 }
 
-/// An item that is like the cue.
+/// An item similar to the cue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Likeness {
     pub item: u32,
@@ -125,7 +125,7 @@ pub struct SituationIndex {
     sight: Sight,
     traits: Vec<Traits>,
     names: Names,
-    /// Stems of each goal by its number among the names.
+    /// Stems of each goal, by the number of its name.
     goals: HashMap<u32, BTreeSet<String>>,
     stems: Stems,
     by_tool: Lists,
@@ -230,7 +230,7 @@ impl SituationIndex {
         self.sight.dims()
     }
 
-    /// Names by their numbers.
+    /// Names, by their numbers.
     pub fn names(&self) -> &[String] {
         &self.names.all
     }
@@ -291,7 +291,7 @@ impl SituationIndex {
         self.list(place, layer, Traits { tool, goal, mode, success, objects, people, phases });
     }
 
-    /// Remembers the stems of a goal.
+    /// Stores the stems of a goal.
     pub fn know_goal(&mut self, goal: Option<u32>) {
         if let Some(id) = goal.filter(|id| !self.goals.contains_key(id))
             && let Some(name) = self.names.all.get(id as usize)
@@ -357,7 +357,7 @@ impl SituationIndex {
         }
     }
 
-    /// Shares of day, week, month and year that have passed, in steps.
+    /// Elapsed fractions of day, week, month and year, in steps.
     fn phases(&self, at: Timestamp) -> [u16; 4] {
         TimeSignature::of(at, &self.zone).phases.to_array().map(|phase| (phase * STEPS) as u16)
     }

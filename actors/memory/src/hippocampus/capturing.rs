@@ -22,7 +22,7 @@ impl Hippocampus {
         pulse.put_bytes(vector_key(document), vector_of(indexed, encoder).to_record(encoder.id()));
     }
 
-    /// The recent episode that this one repeats.
+    /// The recent episode with the same observation.
     pub(super) fn repeated(&self, episode: &EpisodicMemory, pulse: &Pulse<'_, Self>) -> Option<(u32, EpisodicMemory)> {
         let law = &pulse.settings().capture;
         let text = Recent::text_of(episode);

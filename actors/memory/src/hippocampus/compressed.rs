@@ -22,9 +22,9 @@ const RUN_DIGITS: usize = 16;
 /// Expected bytes of a compressed record.
 pub const TYPICAL_BYTES: u64 = 220;
 
-/// In the order of the stored form: id, creation in microseconds, last use in seconds after it, uses, bits, text, objects,
-/// people, goal, tool, salience, novelty and pain in hundredths, sitting, edges, run. The bits say where an older program
-/// wrote the last use and the run in full; its first records end with the edges.
+/// In the order of the stored form: id, creation in microseconds, last use in seconds after it, uses, bits, text,
+/// objects, people, goal, tool, salience, novelty and pain in hundredths, session, edges, run. The bits say whether
+/// an older program wrote the last use and the run in full. The oldest records end with the edges.
 #[derive(Serialize, Deserialize)]
 struct Small(
     String,
@@ -56,7 +56,7 @@ const TRUST_AT: u16 = 7;
 const UNATTRIBUTED: u16 = 1 << 9;
 /// The last use is counted from the creation instead of from 1970.
 const USED_AFTER: u16 = 1 << 10;
-/// The run is a number in sixteen hexadecimal digits; zeros before it are left out.
+/// The run is a number of sixteen hexadecimal digits, stored without leading zeros.
 const RUN_OF_DIGITS: u16 = 1 << 11;
 /// A sense heard or saw it. Its two trust bits say "outside", because they have no free value.
 const SENSED: u16 = 1 << 12;

@@ -21,7 +21,7 @@ const STEPS: f64 = 65_535.0;
 pub enum EdgeKind {
     /// The episodes are similar. The edge holds in both directions.
     Associates,
-    /// The earlier one led to the later one.
+    /// The earlier one caused the later one.
     Causes,
 }
 
@@ -110,20 +110,20 @@ fn retain(row: &mut Row, keep: impl Fn(&Packed) -> bool) {
     }
 }
 
-/// All edges, by episode, both ends.
+/// All edges by episode, at both ends.
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
     /// The rows of a start, one after another: a million separate rows would need most of the memory.
     found: Box<[Packed]>,
     /// The end of each of these rows.
     ends: Box<[u32]>,
-    /// Rows that came or changed since.
+    /// Rows that were added or changed since.
     rows: Vec<Option<Row>>,
     count: usize,
 }
 
 impl Edges {
-    /// Edges that exist.
+    /// Number of edges.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -145,7 +145,7 @@ impl Edges {
         &self.found[start as usize..*end as usize]
     }
 
-    /// The row of an episode, to change it.
+    /// The row of an episode, for changing it.
     fn row_mut(&mut self, document: u32) -> &mut Row {
         let at = document as usize;
         if self.rows.len() <= at {
@@ -314,7 +314,8 @@ pub fn read_row(document: u32, record: &[u8]) -> Vec<Edge> {
     own
 }
 
-/// Count, and for each edge the distance back with the kind in its low bit, the weight, and how often.
+/// The count; then for each edge the distance back with the kind in its low bit, the weight, and how often it was
+/// found.
 fn pack_row(document: u32, own: &[Edge], into: &mut Vec<u8>) {
     put_varint(into, own.len() as u32);
     for edge in own {

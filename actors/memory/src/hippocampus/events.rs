@@ -37,7 +37,7 @@ pub enum HippocampusEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         held: Option<Box<Held>>,
     },
-    /// The same observation again: the turn shares the earlier episode.
+    /// A repeated observation: the turn shares the earlier episode.
     Merged {
         document: u32,
         turn: Option<MessageId>,
@@ -84,7 +84,7 @@ pub enum HippocampusEvent {
     Caused {
         rows: Vec<(u32, Vec<Edge>)>,
     },
-    /// An episode came with its edges.
+    /// An episode was imported with its edges.
     LinksRecalled {
         document: u32,
         row: Vec<Edge>,
@@ -105,7 +105,7 @@ pub enum HippocampusEvent {
     GoalSet {
         goal: Option<String>,
     },
-    /// Episodes were of use in a turn.
+    /// Episodes were used in a turn.
     Accessed {
         documents: Vec<u32>,
         at: Timestamp,

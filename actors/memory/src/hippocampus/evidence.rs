@@ -14,7 +14,7 @@ use super::records::{episode_key, id_key};
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// Episodes in one answer.
+/// Maximum number of episodes in one answer.
 const MOST: usize = 512;
 /// Characters by which a person recognises an episode.
 const SHOWN: usize = 80;

@@ -25,7 +25,7 @@ pub struct EpisodePage {
     pub lines: Vec<String>,
     /// Where to continue; `None` at the end.
     pub next: Option<String>,
-    /// Records that are no text.
+    /// Number of records that aren't text.
     pub unreadable: usize,
 }
 

@@ -31,7 +31,7 @@ pub struct Held {
     pub objects: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub people: Vec<String>,
-    /// Stems that none of these have: of its parameters and its result. Sorted.
+    /// Stems that the other fields don't contain: those of its parameters and its result. Sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stems: Vec<String>,
 }

@@ -12,7 +12,7 @@ use super::model::{Action, EpisodicMemory, Outcome, Provenance, Trust};
 use super::text_index::speaker_prefix;
 use maxim_region::lines;
 
-/// One line. All fields are optional except one of `text` and `tool`; null is absent.
+/// One line. All fields are optional, but `text` or `tool` must be given; null means absent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ImportLine {
@@ -45,7 +45,7 @@ fn null_is_empty<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>
 #[derive(Clone, Debug, PartialEq)]
 pub struct WholeLine {
     pub episode: EpisodicMemory,
-    /// The record as it was written.
+    /// The record as it was exported.
     pub record: String,
     /// The episode's links. `None` in an export without them; then the episode is linked again.
     pub links: Option<Links>,
@@ -60,7 +60,7 @@ pub struct Links {
     /// Edges to earlier episodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<NamedEdge>,
-    /// Ids of turns and lines that made the same observation again.
+    /// Ids of turns and lines that repeated this observation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<String>,
 }
@@ -169,7 +169,7 @@ impl ImportLine {
         self.id.is_some()
     }
 
-    /// A closed episode. A line with people counts as one in which a person took part, unless it says otherwise.
+    /// A closed episode. A line with people counts as one with a person taking part, unless it says otherwise.
     pub fn into_episode(self, defaults: &ImportDefaults) -> EpisodicMemory {
         let id = self.id.unwrap_or_else(|| defaults.id.to_string());
         let mut episode = EpisodicMemory::new(id, self.timestamp.unwrap_or(defaults.now));

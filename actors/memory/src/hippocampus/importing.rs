@@ -232,8 +232,8 @@ impl Intake<'_> {
 
 fn other_content(id: &str) -> String {
     format!(
-        "the id {id:?} is kept already with other content; give this line another \"id\", \
-         or take the kept one out first with `maxim memory forget {id}`"
+        "the id {id:?} is stored already with other content; give this line another \"id\", \
+         or remove the stored one first with `maxim memory forget {id}`"
     )
 }
 

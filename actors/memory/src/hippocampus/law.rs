@@ -15,11 +15,11 @@ use maxim_language::{is_stop_word, words};
 /// What makes a moment worth keeping, and when it is merged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CaptureLaw {
-    /// Novelty from which a moment is kept.
+    /// Minimum novelty for storing a moment.
     pub novel: f64,
-    /// Salience from which a moment is kept.
+    /// Minimum salience for storing a moment.
     pub salient: f64,
-    /// Pain from which a moment is kept.
+    /// Minimum pain for storing a moment.
     pub painful: f64,
     /// After this much experience, a moment is kept in any case.
     pub checkpoint: SignedDuration,
@@ -80,15 +80,15 @@ pub struct LinkLaw {
     pub overlap: f64,
     pub goal: f64,
     pub proximity: f64,
-    /// Weight from which an association is made.
+    /// Minimum weight of an association.
     pub floor: f64,
-    /// Associations made at capture, at most.
+    /// Maximum number of associations made at capture.
     pub associations: usize,
     /// |RPE| above which causal edges are made.
     pub surprise: f64,
-    /// Causes of one outcome, at most.
+    /// Maximum number of causes of one outcome.
     pub causes: usize,
-    /// A gap longer than this starts a new sitting.
+    /// A longer gap starts a new session.
     pub sitting_gap: SignedDuration,
     pub spreading: Spreading,
 }
@@ -251,7 +251,7 @@ pub struct AssociationParts {
 }
 
 impl AssociationParts {
-    /// Weight of the edge: 0.60·overlap + 0.25·goal + 0.15·proximity, or as the law weighs them.
+    /// Weight of the edge: 0.60·overlap + 0.25·goal + 0.15·proximity, or with the law's weights.
     pub fn weight(self, law: &LinkLaw) -> f64 {
         law.overlap * self.overlap + law.goal * self.goal + law.proximity * self.proximity
     }

@@ -21,13 +21,13 @@ use super::region::{Hippocampus, Indexes};
 use super::spreading::{Spreading, strongest};
 use maxim_region::{Hears, Pulse, RecordView};
 
-/// Newest documents looked at for each key or stem.
+/// Newest documents examined for each key or stem.
 const PER_CUE: usize = 16;
 /// Rarest stems of a text that are looked up.
 const STEMS: usize = 6;
 /// The episodes just before are always looked at.
 const JUST_BEFORE: u32 = 4;
-/// Candidates whose likeness is computed in full.
+/// Candidates whose similarity is computed in full.
 const WEIGHED: usize = 48;
 /// Episodes linked in one step.
 const STEP: usize = 16;
@@ -52,7 +52,7 @@ struct Drawn {
 pub struct Linking {
     /// Episodes below this number were linked.
     upto: u32,
-    /// Earlier ones that were seen again.
+    /// Earlier ones that were observed again.
     again: BTreeSet<u32>,
     /// Stretches above that came with their edges, ascending; the second number is the first one after a stretch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -71,7 +71,7 @@ impl Linking {
         self.due.get_or_insert(Timestamp::UNIX_EPOCH);
     }
 
-    /// An episode was seen again.
+    /// An episode was observed again.
     pub(super) fn expect_again(&mut self, document: u32) {
         if document < self.upto {
             self.again.insert(document);
@@ -336,15 +336,15 @@ mod tests {
 
     #[test]
     fn what_came_with_its_edges_is_passed_over_and_the_rest_is_linked() {
-        // From the beginning on: the cursor goes along.
+        // From the beginning on: the cursor moves along.
         let linking = settled(&[(0, 1), (1, 2), (2, 5)]);
         assert_eq!((linking.upto, linking.settled.as_slice()), (5, &[][..]));
-        // Behind a gap the stretches wait, and those that touch are one.
+        // After a gap the ranges wait, and adjacent ones are merged.
         let mut linking = settled(&[(3, 4), (4, 6), (8, 9)]);
         assert_eq!((linking.upto, linking.settled.as_slice()), (0, &[(3, 6), (8, 9)][..]));
         let waiting: Vec<u32> = (0..10).filter(|document| !linking.is_settled(*document)).collect();
         assert_eq!(waiting, [0, 1, 2, 6, 7, 9]);
-        // What is linked up to a stretch jumps over it, and over the next only when the gap between is linked.
+        // Linking up to a range skips it, and the next one only when the gap between is linked.
         linking.linked(3, &[], None);
         assert_eq!((linking.upto, linking.settled.as_slice()), (6, &[(8, 9)][..]));
         linking.linked(8, &[], None);

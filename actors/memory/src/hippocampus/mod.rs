@@ -1,4 +1,4 @@
-//! What happened: episodes.
+//! Episodes: what happened.
 //!
 //! # The life of an episode
 //!
@@ -11,7 +11,7 @@
 //! 5. `sleeping`: sleep scores it. It stays whole, becomes small (about 200 bytes, still found by its words), or goes.
 //! 6. `cut`: after a crash, turns that don't go on are closed as unknown.
 //!
-//! # What goes, goes everywhere
+//! # Removal is complete
 //!
 //! Sleep and a person's wish remove by one law: record, vector, edges, names and index entries in one commit.
 //! `RecordsRemoved` is part of that commit, so a crash only delays the other rooms. If a person had it forgotten, the

@@ -1,6 +1,6 @@
 //! One remembered moment: perception → context → decision → action → outcome.
 //!
-//! Every field that is not an identity has a default, so that records of an older shape still load.
+//! All other fields than identities have a default, so that older records still load.
 
 use jiff::Timestamp;
 pub use maxim_bus::Provenance;
@@ -16,7 +16,7 @@ use super::text_index::Fields;
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     Owner,
-    /// What the agent saw or did itself.
+    /// The agent saw or did it itself.
     #[default]
     Own,
     Trusted,
@@ -25,7 +25,7 @@ pub enum Trust {
     Outside,
 }
 
-/// Why a moment was kept.
+/// Why a moment was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaptureReason {
@@ -57,7 +57,7 @@ pub struct Perception {
     /// It is unknown which of the people said it, if any.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unattributed: bool,
-    /// Where it came from, e.g. `comms:console`, `body`, `speech`.
+    /// Its source, e.g. `comms:console`, `body`, `speech`.
     pub source: String,
     /// The recogniser's confidence, if it was heard.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub struct Context {
     pub mode: Option<String>,
 }
 
-/// What was done.
+/// The action.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Action {
@@ -83,7 +83,7 @@ pub struct Action {
     pub params: Map<String, Value>,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Outcome {
@@ -117,7 +117,7 @@ pub struct EpisodicMemory {
     pub perception: Perception,
     #[serde(default)]
     pub context: Context,
-    /// The thought that led to the action, where there was one.
+    /// The thought that led to the action, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,7 @@ fn no_pain() -> Intensity {
 
 /// The word by which failures are found, whatever their error says.
 const FAILED: &str = "failed";
-/// Characters of a parameter by which an episode is found.
+/// Characters of a parameter that are indexed.
 const LONGEST_PARAM: usize = 120;
 
 /// The words of a parameter.
@@ -184,7 +184,7 @@ fn is_spoken(tool: &str, param: &str) -> bool {
 }
 
 impl EpisodicMemory {
-    /// An open episode of own experience with nothing in it.
+    /// An empty open episode of the agent's own experience.
     pub fn new(id: impl Into<String>, created: Timestamp) -> Self {
         Self {
             id: id.into(),
@@ -238,12 +238,12 @@ impl EpisodicMemory {
         self.live_edges.is_some()
     }
 
-    /// True until the outcome came.
+    /// True until the outcome comes.
     pub fn is_open(&self) -> bool {
         self.outcome.is_none()
     }
 
-    /// Words beside the perceived text by which it is found.
+    /// Words besides the perceived text by which it is found.
     pub fn further_words(&self) -> String {
         let mut words: Vec<&str> = self.perception.objects.iter().map(String::as_str).collect();
         words.extend(self.goal());

@@ -28,14 +28,14 @@ use maxim_region::{Hears, Pulse};
 
 /// Held moments, at most; a new one replaces the oldest.
 pub(super) const HELD: u32 = 32;
-/// Turns whose newest result is held until they end, at most.
+/// Maximum number of turns whose newest result is held until they end.
 pub(super) const RESULTS: usize = 64;
 /// Characters of a result that are remembered.
 const LONGEST_RESULT: usize = 240;
 /// Fields in which tools put what a person would read; the first existing one is used.
 const TOLD_IN: [&str; 5] = ["text", "stdout", "content", "summary", "stderr"];
 
-/// A moment that was let pass.
+/// A moment that was not stored.
 #[derive(Serialize, Deserialize)]
 struct Passed {
     episode: EpisodicMemory,
@@ -100,7 +100,7 @@ fn with_late(mut ended: TurnEnded, result: &ToolResult) -> Option<TurnEnded> {
     Some(ended)
 }
 
-/// The completed episode as the bridges learn from it.
+/// The completed episode in the form that the bridges learn from.
 fn lived(episode: &EpisodicMemory, ended: &TurnEnded, at: Timestamp, retold: bool) -> EpisodeLived {
     EpisodeLived {
         episode: episode.id.clone(),
@@ -144,7 +144,7 @@ fn complete(episode: &mut EpisodicMemory, ended: &TurnEnded, result: Option<&(Me
 }
 
 impl Hippocampus {
-    /// Holds a moment that isn't kept.
+    /// Holds a moment that isn't stored.
     pub(super) fn let_pass(&self, turn: MessageId, episode: EpisodicMemory, pulse: &mut Pulse<'_, Self>) {
         let place = self.passed.back().map_or(0, |(_, place)| (place + 1) % HELD);
         pulse.put(passed_key(place), &Passed { episode, ended: None, surprise: None });

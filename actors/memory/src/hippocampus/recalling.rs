@@ -25,7 +25,7 @@ use maxim_language::{clipped, words};
 use maxim_region::{Hears, Pulse, Waiting};
 use maxim_speech::answer;
 
-/// Characters of an episode's text that a recalled line carries.
+/// Characters of an episode's text in a recalled line.
 pub(super) const CLIP: usize = 600;
 
 /// More than wanted are looked at: the same question may have been asked this often.

@@ -14,7 +14,7 @@ pub(super) fn repeats_key(document: u32) -> Vec<u8> {
     format!("repeats/{document:08x}").into_bytes()
 }
 
-/// Records of episodes have this prefix; their order is that of experience.
+/// Prefix of episodes' records; they are in the order of experience.
 pub const EPISODES: &str = "episode/";
 
 /// Vectors of episodes that aren't sealed yet.

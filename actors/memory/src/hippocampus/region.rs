@@ -1,10 +1,10 @@
-//! The hippocampus as a room: captures what happened, one percept one episode, and recalls it by words and keys.
+//! The hippocampus as a room: captures what happened, one episode per percept, and recalls it by words and keys.
 //!
 //! Biology: the hippocampal formation, which binds a moment into an episode and completes it from a part.
-//! Law: `law.rs` decides what is kept, `text_index` and `key_index` find it. An episode is opened by its percept, and
-//! completed in place when its turn ends.
-//! Remembers: every kept episode, as a record; its indexes in sealed segments beside the records, and a tail of the
-//! newest; edges between them. Forgets: in sleep, and what a person has forgotten (`sleeping.rs`).
+//! Law: `law.rs` decides what is stored, `text_index` and `key_index` find it. A percept opens an episode; the end of
+//! its turn completes it in place.
+//! Remembers: every stored episode, as a record; its indexes in sealed segments beside the records, and a tail of the
+//! newest; edges between episodes. Forgets: in sleep, and what a person has forgotten (`sleeping.rs`).
 //! Down: percepts wait, and recall is a missing section.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -67,9 +67,9 @@ pub(super) const RECENT: usize = 32;
 pub struct HippocampusSettings {
     /// The zone of calendar days.
     pub zone: TimeZone,
-    /// The mode that episodes are marked with, unless a lower one is in force.
+    /// The mode recorded in episodes, unless a lower one is in force.
     pub mode: Mode,
-    /// Names this run of the process.
+    /// Identifies this run of the process.
     pub run: String,
     /// Makes the vectors of texts.
     pub encoder: Arc<dyn Encoder>,
@@ -77,7 +77,7 @@ pub struct HippocampusSettings {
     pub asks_meaning: bool,
     /// Bytes that the records of episodes may take after a sleep; `None`: no limit.
     pub budget_bytes: Option<u64>,
-    /// What is kept.
+    /// What is stored.
     pub capture: CaptureLaw,
     /// What is linked, and how activation spreads.
     pub links: LinkLaw,
@@ -95,7 +95,7 @@ pub struct Hippocampus {
     pub(super) next: u32,
     /// Open episodes by their turn.
     pub(super) open: BTreeMap<MessageId, u32>,
-    /// Sitting, time and number of the newest episode.
+    /// Session, time and number of the newest episode.
     pub(super) newest: Option<(u32, Timestamp, u32)>,
     pub(super) recent: VecDeque<Recent>,
     /// The newest turns that ended while one of their actions waited for a person.
@@ -109,13 +109,13 @@ pub struct Hippocampus {
     pub(super) results: BTreeMap<MessageId, (MessageId, String)>,
     /// The agent's present goal.
     pub(super) goal: Option<String>,
-    /// The goal of the moment that was kept last.
+    /// The goal of the last stored moment.
     #[serde(default)]
     pub(super) kept_goal: Option<String>,
-    /// What the senses report of the place.
+    /// What the senses report about the place.
     #[serde(default)]
     pub(super) around: Around,
-    /// Segments of each index that are on disk, and the documents that they hold.
+    /// Segments of each index on disk, and the documents in them.
     pub(super) sealed: Sealed,
     #[serde(default)]
     pub(super) linking: Linking,

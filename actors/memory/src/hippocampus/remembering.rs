@@ -16,7 +16,7 @@ impl Remembers for Hippocampus {
         vec!["uses"]
     }
 
-    /// By the episodes' order.
+    /// In the episodes' order.
     fn recall(&self, _part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)> {
         let after = after.and_then(|id| records.get::<u32>(&id_key(id)));
         let rest = self.accesses.iter().filter(|(document, _)| after.is_none_or(|after| **document > after));
@@ -32,7 +32,7 @@ impl Remembers for Hippocampus {
         let mut took = Vec::new();
         for entry in entries {
             let read = serde_json::from_value::<Access>(entry.record.clone());
-            let read = read.map_err(|error| format!("these are no uses of an episode: {error}"));
+            let read = read.map_err(|error| format!("these aren't uses of an episode: {error}"));
             took.push(read.and_then(|access| {
                 let episode = MemoryRef::new(Layer::Hippocampus, entry.key.clone());
                 let document = pulse.record::<u32>(&id_key(&entry.key)).filter(|_| !names.is_refused(&episode));

@@ -74,12 +74,12 @@ pub struct Connections {
     pub degree: usize,
     /// Sum of their weights.
     pub weight: f64,
-    /// The only episode of its time bin.
+    /// The only episode in its time bin.
     pub sole_representative: bool,
 }
 
-/// Retention: access (base level, squeezed into 0 to 1) + connectedness (0 to 1) + importance (0 to 1), times 1.5 for the
-/// sole representative of its time bin.
+/// Retention: access (base level, mapped to 0 to 1) + connectedness (0 to 1) + importance (0 to 1), times 1.5 for the
+/// only episode in its time bin.
 pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Timestamp, law: &RetentionLaw) -> f64 {
     let decay = law.trace_decay;
     let age = |then: Timestamp| now.duration_since(then).as_secs_f64();
@@ -97,12 +97,12 @@ pub fn retention(episode: &EpisodicMemory, connections: &Connections, now: Times
     (access + connected + important) * sole
 }
 
-/// Interactions with people, successes and what is pinned are never removed, only compressed.
+/// Interactions with people, successes and pinned episodes are never removed, only compressed.
 pub fn is_protected(episode: &EpisodicMemory) -> bool {
     episode.person_involved || episode.long_term || episode.success() == Some(true)
 }
 
-/// True when sleep may remove it: not protected, not accessed for seven days, and low in score.
+/// True when sleep may remove it: not protected, not used for seven days, and with a low score.
 pub fn may_be_pruned(episode: &EpisodicMemory, score: f64, now: Timestamp, law: &RetentionLaw) -> bool {
     let idle_days = now.duration_since(episode.last_accessed).as_secs_f64() / 86_400.0;
     !is_protected(episode) && !episode.is_open() && idle_days >= law.idle.days() && score < law.remove_below
@@ -149,7 +149,7 @@ mod tests {
         ages.iter().map(|age| age.max(LEAST_AGE).powf(-0.5)).sum::<f64>().ln()
     }
 
-    /// Of these ages, by what is kept of them.
+    /// The base level of these ages from the stored values.
     fn kept(ages: &[f64]) -> f64 {
         let (first, last) = (ages.iter().copied().fold(0.0, f64::max), ages.iter().copied().fold(f64::MAX, f64::min));
         base_level(first, last, ages.len() as u32, 0.5)

@@ -33,9 +33,9 @@ const HOURS_OF_WEEK: usize = 168;
 /// Grades of the score, each 1/16 wide; the last is open.
 const GRADES: usize = 72;
 const GRADES_PER_POINT: f64 = 16.0;
-/// Episodes whose uses are remembered between two sleeps.
+/// Maximum number of episodes whose uses are remembered between two sleeps.
 const MOST_ACCESSES: usize = 1024;
-/// Forgotten turns that are noted.
+/// Maximum number of noted forgotten turns.
 const MOST_FORGOTTEN: usize = 256;
 
 /// Uses of an episode since the last sleep.
@@ -69,7 +69,7 @@ pub(super) fn remember(accesses: &mut BTreeMap<u32, Access>, documents: &[u32], 
 enum Work {
     /// Removes marks of a sleep that never ended.
     Clearing,
-    /// How many episodes each hour of the week has.
+    /// Counts the episodes in each hour of the week.
     Counting {
         from: usize,
     },
@@ -91,7 +91,7 @@ enum Work {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
     sleep: MessageId,
-    /// When it began: ages count from here.
+    /// When it began; ages count from here.
     at: Timestamp,
     work: Work,
     tally: EpisodeTally,
@@ -130,7 +130,7 @@ fn grade_of(score: f64) -> usize {
     ((score.max(0.0) * GRADES_PER_POINT) as usize).min(GRADES - 1)
 }
 
-/// An episode that a step looks at.
+/// An episode that a step examines.
 struct Seen {
     document: u32,
     bytes: u64,

@@ -12,7 +12,7 @@ use super::law::LinkLaw;
 pub struct Spreading {
     /// Activation left after a hop over an edge of weight 1, in (0, 1].
     pub decay: f64,
-    /// Hops from a seed, at most.
+    /// Maximum number of hops from a seed.
     pub hops: usize,
     /// Activation below this is not passed on and not reported.
     pub cut_off: f64,
@@ -25,10 +25,10 @@ impl Default for Spreading {
 }
 
 impl Spreading {
-    /// Activation of every node that the seeds reach, seeds included. A node's neighbours are visited through `edges`,
-    /// which calls its argument with each neighbour and the edge's weight in [0, 1].
+    /// Activation of every node that the seeds reach, including the seeds. A node's neighbours are visited through
+    /// `edges`, which calls its argument with each neighbour and the edge's weight in [0, 1].
     ///
-    /// child = parent · decay · weight; several paths count by their maximum, so cycles can't feed themselves.
+    /// child = parent · decay · weight; of several paths the maximum counts, so cycles can't amplify themselves.
     pub fn from_seeds<N: Ord + Hash + Copy>(
         &self,
         seeds: impl IntoIterator<Item = (N, f64)>,
@@ -45,7 +45,7 @@ impl Spreading {
             for (node, parent) in frontier {
                 let share = parent * self.decay;
                 if share < self.cut_off {
-                    continue; // no weight is above 1
+                    continue; // no weight exceeds 1
                 }
                 edges(node, &mut |neighbour, weight| {
                     let child = share * weight;
@@ -61,7 +61,7 @@ impl Spreading {
     }
 }
 
-/// True if the node rose.
+/// True if the node's activation rose.
 fn raise<N: Eq + Hash>(activation: &mut HashMap<N, f64>, node: N, to: f64) -> bool {
     let known = activation.entry(node).or_insert(f64::NEG_INFINITY);
     let rises = to > *known;

@@ -12,7 +12,7 @@ use super::model::Perception;
 use super::region::Hippocampus;
 use maxim_region::{Hears, Pulse};
 
-/// The same surroundings are written down again when a third of that has passed.
+/// Unchanged surroundings are stored again after this time, a third of their lifetime.
 const RENEWED: SignedDuration = SignedDuration::from_secs(20);
 /// Things of an episode that come from its surroundings, at most: the most salient.
 const MOST: usize = 8;

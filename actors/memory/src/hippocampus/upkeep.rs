@@ -25,7 +25,7 @@ const MOST_MERGED: usize = 40_000;
 const STEMS: usize = 256;
 /// Pause between steps, so that a percept gets a turn.
 const PAUSE: SignedDuration = SignedDuration::from_millis(2);
-/// Numbers of removed episodes that are kept in one record.
+/// Numbers of removed episodes per record.
 const GONE_BLOCK: u32 = 4096;
 
 /// Segments on disk, by the numbers of their records, in order.
@@ -57,7 +57,7 @@ impl Sealed {
         self.encoded.as_ref().is_some_and(|(encoder, from)| encoder == by && stretch >= *from as usize)
     }
 
-    /// Segments of words and of keys.
+    /// Numbers of segments of words and of keys.
     pub fn counts(&self) -> (usize, usize) {
         (self.text.len(), self.keys.len())
     }
@@ -74,7 +74,7 @@ fn span_key(number: u32) -> Vec<u8> {
     [TEXT_SPANS, format!("{number:06x}").as_bytes()].concat()
 }
 
-/// The segment of words whose span has this key.
+/// The segment of words for this key.
 pub(super) fn segment_of_span(key: &[u8]) -> Vec<u8> {
     [TEXT_SEGMENTS, key.strip_prefix(TEXT_SPANS).unwrap_or_default()].concat()
 }
@@ -102,7 +102,7 @@ pub(super) fn load_gone(records: &RecordView<'_>) -> Vec<u32> {
 /// The progress of a merge.
 pub enum Merge {
     Words(Merging),
-    /// The bytes of the one segment, not yet on disk.
+    /// The bytes of the merged segment, not yet on disk.
     Text(Arc<[u8]>),
     Keys(Arc<[u8]>),
     /// Segments that can't be merged: nothing more is tried.
@@ -230,7 +230,7 @@ impl Hippocampus {
         Some(())
     }
 
-    /// Vectors of sealed documents, and the episodes of those that have none.
+    /// Vectors of sealed documents, and the episodes of those without one.
     fn pass_over_vectors(&self, documents: Vec<u32>, records: &RecordView<'_>, settings: &HippocampusSettings) {
         let mut lacking: Vec<Option<u32>> = documents.into_iter().map(Some).collect();
         let mut start = 0;

@@ -24,7 +24,7 @@ use maxim_region::{Hears, Pulse, Region};
 /// Settings of sessions.
 #[derive(Clone, Debug)]
 pub struct HubSettings {
-    /// Names this run of the process: a session of another run was killed with it.
+    /// Identifies this run of the process: a session of another run was killed with it.
     pub run: String,
     /// A session ends when nothing was perceived for this long. Default 30 min, like a sitting of episodes.
     pub idle: SignedDuration,
@@ -47,7 +47,7 @@ pub struct MemoryHub {
     ended: Option<SessionEnding>,
     /// The present part of sleep; `None` while awake.
     sleeping: Option<SleepPhase>,
-    /// Records that left their layers.
+    /// Number of records removed from their layers.
     removed: u64,
 }
 

@@ -20,7 +20,7 @@ const RAYLEIGH: f64 = 4.605;
 const RAYLEIGH_OF_CLOCKS: f64 = 5.991;
 /// Share of the earlier beats that a new one leaves: about the latest fifty count.
 const BEATS_KEEP: f64 = 0.98;
-/// Share of the mean gap between beats that a new gap gives.
+/// Weight of a new gap in the mean gap between beats.
 const GAP_RATE: f64 = 0.2;
 /// On average a beat comes at least every second turn; with larger gaps, a slower clock has it.
 const MOST_GAP: f64 = 2.0;
@@ -42,11 +42,11 @@ pub struct Clocks {
 /// Phases of one kind of event on one clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Beat {
-    /// Σ sin θ, Σ cos θ and how many, each fading.
+    /// Σ sin θ, Σ cos θ and the count, each fading.
     sin: f64,
     cos: f64,
     n: f64,
-    /// Mean gap between beats, in turns of the clock; 0 before there were two.
+    /// Mean gap between beats, in turns of the clock; 0 before the second beat.
     gap: f64,
     last: Timestamp,
 }
@@ -110,7 +110,7 @@ impl Clocks {
         }
     }
 
-    /// These kinds of events came at a time.
+    /// Events of these kinds came at this time.
     pub fn came(&mut self, kinds: Vec<String>, at: Timestamp, phases: &[f64; CLOCKS]) {
         for kind in kinds {
             let beats = self.kinds.entry(kind).or_default();

@@ -33,11 +33,11 @@ fn scales(wanted: &TimeBins) -> Vec<Vec<usize>> {
     .collect()
 }
 
-/// The index. Documents are numbered by the caller, ascending.
+/// The index. The caller numbers documents in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct BinIndex {
     documents: Vec<u32>,
-    /// Hour, day, week and month (from 0) of each, in 5, 3, 2 and 4 bits.
+    /// Hour, day, week and month (from 0) of each document, in 5, 3, 2 and 4 bits.
     packed: Vec<u16>,
     bits: Vec<Vec<u64>>,
     counts: Vec<u32>,
@@ -48,7 +48,7 @@ pub struct BinIndex {
     sealed: usize,
 }
 
-/// The place of an hour of a day of the week among all of them.
+/// The index of an hour of a day of the week.
 fn hour_of_week(hour: usize, day: usize) -> usize {
     (day - DAYS) * 24 + hour
 }
@@ -75,7 +75,7 @@ impl BinIndex {
         self.documents.len()
     }
 
-    /// Documents that were not removed.
+    /// Number of documents that were not removed.
     pub fn living(&self) -> usize {
         self.documents.len() - self.gone
     }
@@ -314,7 +314,7 @@ mod tests {
         let found = index.similar(&wanted, 500);
         assert_eq!(found.len(), 500);
         let likeness = |document: &u32| time(*document).similarity(&wanted);
-        // Bins round each likeness by 0.07 at most.
+        // Each likeness is off by at most 0.07 because of the bins.
         assert!(found.windows(2).all(|pair| likeness(&pair[0]) + 0.14 > likeness(&pair[1])));
         assert!(likeness(&found[0]) > 0.9 && likeness(&found[499]) < 0.5, "{:?}", &found[..10]);
         assert_eq!(index.similar(&wanted, 7), found[..7]);

@@ -1,4 +1,4 @@
-//! When it happens.
+//! Time: when things happen.
 
 mod clocks;
 mod describing;

@@ -1,4 +1,4 @@
-//! Coupled clocks (Kuramoto 1975) that learn which rhythms go together.
+//! Coupled clocks (Kuramoto 1975) that learn which rhythms belong together.
 //!
 //! `dθi/dt = ωi + (K/N) Σj W[i][j] sin(θj − θi)`, over the real elapsed time. Each observation sets the phases to the
 //! real ones and strengthens `W[i][j]` by η cos(θi − θj) (Hebb), with decay.
@@ -44,7 +44,7 @@ impl HebbLaw {
     }
 }
 
-/// Longest step of the integration, in hours, and the most steps for one call.
+/// Longest step of the integration, in hours; then the maximum number of steps per call.
 const STEP_HOURS: f64 = 0.5;
 const MOST_STEPS: f64 = 20_000.0;
 
@@ -107,7 +107,7 @@ impl Oscillators {
         self.phases.iter_mut().for_each(|phase| *phase = phase.rem_euclid(TAU));
     }
 
-    /// One step of h hours under the field that `field` leaves in the scratch.
+    /// One step of h hours with the field that `field` leaves in the scratch.
     fn step(&mut self, h: f64, scratch: &mut Scratch, field: impl Fn(&Self, &mut Scratch)) {
         let weights_of_slopes = [1.0, 2.0, 2.0, 1.0];
         let reach = [0.0, h / 2.0, h / 2.0, h];
@@ -145,7 +145,7 @@ impl Oscillators {
         }
     }
 
-    /// r = |mean e^{iθ}|, 0 (spread out) to 1 (in step).
+    /// r = |mean e^{iθ}|, 0 (spread out) to 1 (in phase).
     pub fn coherence(&self) -> f64 {
         let n = self.phases.len().max(1) as f64;
         let (sin, cos) = self.phases.iter().fold((0.0, 0.0), |(s, c), phase| (s + phase.sin(), c + phase.cos()));
@@ -186,7 +186,7 @@ impl Oscillators {
         }
     }
 
-    /// Hours until an oscillator is at a phase (radians) next, by its own rate.
+    /// Hours until an oscillator next reaches a phase (radians), by its own rate.
     pub fn hours_until(&self, oscillator: usize, phase: f64) -> Option<f64> {
         let (rate, now) = (*self.rates.get(oscillator)?, *self.phases.get(oscillator)?);
         (rate > 0.0).then(|| (phase - now).rem_euclid(TAU) / rate)
@@ -239,8 +239,8 @@ mod tests {
         (0..n).map(|i| (i as f64 * 2.399_963_229_728_653).rem_euclid(TAU)).collect()
     }
 
-    /// The field of weights that are all 1, which is the same for every oscillator: N sums instead of N². An oscillator
-    /// doesn't pull at itself, and sin 0 takes its own part of the field away.
+    /// The field for weights that are all 1, which is the same for every oscillator: N sums instead of N². An
+    /// oscillator doesn't affect itself: sin 0 removes its own part of the field.
     fn mean_field(_: &Oscillators, scratch: &mut Scratch) {
         let sums = (scratch.sin.iter().sum(), scratch.cos.iter().sum());
         scratch.field.fill(sums);
@@ -264,7 +264,7 @@ mod tests {
 
     const N: usize = 2000;
 
-    /// N frequencies that lie as these quantiles of a distribution do.
+    /// N frequencies at these quantiles of a distribution.
     fn quantiles(n: usize, at: impl Fn(f64) -> f64) -> Vec<f64> {
         (0..n).map(|i| at((i as f64 + 0.5) / n as f64)).collect()
     }
@@ -377,7 +377,7 @@ mod tests {
         let mut four = Oscillators::fully_coupled(vec![0.3; 4], 1.0);
         four.set_phases(&[0.0, 0.9, 1.7, 2.6]);
         four.advance(10.0);
-        // A diagonal of zeros takes nothing away, as sin 0 = 0.
+        // A diagonal of zeros changes nothing, because sin 0 = 0.
         let gap = |o: &Oscillators| {
             let low = o.phases().iter().copied().fold(f64::MAX, f64::min);
             o.phases().iter().copied().fold(0.0, f64::max) - low

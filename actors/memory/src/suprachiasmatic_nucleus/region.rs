@@ -68,7 +68,7 @@ pub struct Moment {
     pub(super) at: Timestamp,
 }
 
-/// What was done in a moment, for rhythms.
+/// The actions in a moment, for rhythms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Doing {
     pub(super) at: Timestamp,
@@ -140,7 +140,7 @@ wiring!(SuprachiasmaticNucleus {
     emits: [PhaseLocked, TimeDescribed, RhythmsDiscovered, StatsReported, RecordsExported, RecordsImported],
 });
 
-/// Numbers that wait in memory before a segment is sealed.
+/// Documents in memory before a segment is sealed.
 const SEAL_AT: usize = 4096;
 /// The numbers of removed moments are kept in records of this range.
 const GONE_BLOCK: u32 = 4096;

@@ -23,7 +23,7 @@ impl Remembers for SuprachiasmaticNucleus {
         vec![CLOCKS_PART, DOINGS_PART]
     }
 
-    /// Keys are places in the order of experience.
+    /// Keys are positions in the order of experience.
     fn recall(&self, part: &str, after: Option<&str>, limit: usize, records: &RecordView<'_>) -> Vec<(String, Json)> {
         if part == CLOCKS_PART {
             let told = after.is_none() && limit > 0 && self.clocks.latest() != (None, None);
@@ -64,7 +64,7 @@ impl SuprachiasmaticNucleus {
     /// Clocks that were set later know more; of clocks that were never set, those that know of later moments.
     fn take_clocks(&self, entry: &Entry, pulse: &mut Pulse<'_, Self>) -> Result<Took, String> {
         let clocks = serde_json::from_value::<Clocks>(entry.record.clone()).ok().filter(Clocks::are_sound);
-        let clocks = clocks.ok_or("these are no clocks of day, week, month and year")?;
+        let clocks = clocks.ok_or("these aren't clocks of day, week, month and year")?;
         if clocks.latest() <= self.clocks.latest() {
             return Ok(Took::Merged);
         }
@@ -74,7 +74,7 @@ impl SuprachiasmaticNucleus {
 }
 
 fn read(entry: &Entry) -> Result<(usize, Doing), String> {
-    let place = entry.key.parse().map_err(|_| format!("{:?} is no place", entry.key))?;
-    let doing = serde_json::from_value(entry.record.clone()).map_err(|error| format!("it is no doing: {error}"))?;
+    let place = entry.key.parse().map_err(|_| format!("{:?} isn't a position", entry.key))?;
+    let doing = serde_json::from_value(entry.record.clone()).map_err(|error| format!("it isn't an action: {error}"))?;
     Ok((place, doing))
 }

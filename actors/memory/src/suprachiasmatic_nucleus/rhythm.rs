@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::keys::ClockKeys;
 use super::law::TimeSignature;
 
-/// What counts as a rhythm.
+/// The criteria for a rhythm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RhythmLaw {
     /// Accepted share of false discoveries (Benjamini & Hochberg 1995).
@@ -32,7 +32,7 @@ impl Default for RhythmLaw {
     }
 }
 
-/// With fewer events of other kinds, nothing is said about a busy time.
+/// With fewer events of other kinds, a busy time can't be judged.
 const LEAST_OTHERS: u32 = 20;
 /// Samples of the elapsed time, at most, that measure the bins' shares of it.
 const MOST_SAMPLES: i64 = 10_000;
@@ -51,7 +51,7 @@ pub enum Bin {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rhythm {
     pub kind: String,
-    /// One bin, or two of different scales that must both hold.
+    /// One bin, or two of different scales that must both match.
     pub bins: Vec<Bin>,
     pub events: u32,
     /// Expected events by chance.
@@ -63,7 +63,7 @@ pub struct Rhythm {
 /// One bin, or two of different scales.
 type Bins = (Bin, Option<Bin>);
 
-/// Bins of a time: each of the four alone, then each two of them together.
+/// Bins of a time: each of the four alone, then each pair.
 fn bins_of(time: &TimeSignature) -> [Bins; 10] {
     let [hour, day, week, month] =
         [Bin::Hour(time.hour), Bin::Day(time.day), Bin::Week(time.week), Bin::Month(time.month)];
@@ -163,7 +163,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// P(X ≥ k) when n of `total` events are drawn without order and `marked` of them are in the bin.
+/// P(X ≥ k) when n of `total` events are drawn without replacement and `marked` of them are in the bin.
 fn fisher_tail(k: u32, n: u32, marked: u32, total: u32) -> f64 {
     let [k, n, marked, total] = [k, n, marked, total].map(f64::from);
     let all = ln_choose(total, n);
@@ -186,7 +186,7 @@ fn binomial_tail(k: u32, n: u32, p: f64) -> f64 {
     let (n, k) = (f64::from(n), f64::from(k));
     let log_term = ln_choose(n, k) + k * p.ln() + (n - k) * (1.0 - p).ln();
     let (mut sum, mut term, mut i) = (0.0, 1.0, k);
-    // Terms relative to the first; beyond the mode they fall geometrically.
+    // Terms relative to the first; beyond the mode they decrease geometrically.
     while i <= n && (term > 1e-16 * sum || i < n * p) {
         sum += term;
         term *= (n - i) / (i + 1.0) * p / (1.0 - p);
@@ -199,7 +199,7 @@ fn ln_choose(n: f64, k: f64) -> f64 {
     ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0)
 }
 
-/// Stirling's series after lifting the argument above 10; exact to about 1e-12.
+/// Stirling's series after raising the argument above 10; exact to about 1e-12.
 fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut lifted) = (x, 0.0);
     while x < 10.0 {
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn what_comes_in_any_two_bins_of_different_scales_is_found_there() {
         let start = at(0);
-        // Every hour of two years, and what comes in both bins of a pair alone.
+        // Every hour of two years, and events that come only in both bins of a pair.
         let hours: Vec<Timestamp> = (0..2 * 8_760i64).map(|hour| start + SignedDuration::from_hours(hour)).collect();
         let signature = |time: &Timestamp| TimeSignature::of(*time, &TimeZone::UTC);
         type Holds = fn(&TimeSignature) -> bool;

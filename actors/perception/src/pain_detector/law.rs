@@ -1,4 +1,4 @@
-//! How much it hurts when the same kind of thing goes wrong again and again, and when it is felt.
+//! How much repeated failures of the same kind hurt, and when the pain is felt.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 pub const FIRST: f64 = 0.3;
 /// Growth with the logarithm of the number of failures in a row.
 pub const GROWTH: f64 = 0.17;
-/// Share of the count that is left after one success.
+/// Share of the count left after one success.
 pub const EASE: f64 = 0.5;
-/// The same kind is felt at most once in this time.
+/// Pain of the same kind is felt at most once in this time.
 pub const COOLDOWN: SignedDuration = SignedDuration::from_secs(5);
-/// A new failure is felt in spite of the cooldown if it is stronger than the last one felt by at least this.
+/// During the cooldown a new failure is still felt if it is stronger than the last felt one by at least this.
 pub const STEP_FELT: f64 = 0.2;
 
 pub use maxim_bus::signals::percept::PainKind;
@@ -27,13 +27,13 @@ pub fn intensity(failures: f64) -> Intensity {
     Intensity::clamped((FIRST + GROWTH * failures.max(1.0).ln()).min(1.0))
 }
 
-/// Places that are remembered as sore.
+/// Maximum number of sore places.
 const PLACES: usize = 512;
 
 /// Failures of one kind in one place (a tool, a joint).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Sore {
-    /// Failures, eased by successes.
+    /// Number of failures, reduced by successes.
     count: f64,
     felt: Option<(Timestamp, f64)>,
 }
@@ -46,14 +46,15 @@ pub struct Felt {
     pub intensity: Intensity,
 }
 
-/// What went wrong lately, by kind and place.
+/// Recent failures, by kind and place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sores {
     by_place: BTreeMap<String, BTreeMap<PainKind, Sore>>,
 }
 
 impl Sores {
-    /// Counts a failure. Pain is felt unless the kind is in its cooldown there; it counts all the same.
+    /// Counts a failure. Pain is felt unless this kind is in its cooldown at this place; the failure counts in any
+    /// case.
     pub fn failure(&mut self, kind: PainKind, place: &str, at: Timestamp) -> Option<Felt> {
         let sore = self.sore(kind, place);
         sore.count += 1.0;
@@ -68,7 +69,7 @@ impl Sores {
         felt.then(|| Felt { kind, place: place.to_string(), intensity: strength })
     }
 
-    /// A success halves the counts of all kinds there; below one failure nothing is left.
+    /// A success halves the counts of all kinds at this place; counts below one failure are removed.
     pub fn success(&mut self, place: &str) {
         let Some(kinds) = self.by_place.get_mut(place) else {
             return;
@@ -80,25 +81,25 @@ impl Sores {
         }
     }
 
-    /// What a failure of this kind there would feel like now.
+    /// The intensity of the next failure of this kind at this place.
     pub fn next_intensity(&self, kind: PainKind, place: &str) -> Intensity {
         let count = self.by_place.get(place).and_then(|kinds| kinds.get(&kind)).map_or(0.0, |sore| sore.count);
         intensity(count + 1.0)
     }
 
-    /// Something went wrong there and has not eased.
+    /// A failure at this place has not eased yet.
     pub fn is_sore(&self, place: &str) -> bool {
         self.by_place.contains_key(place)
     }
 
-    /// Where something went wrong and has not eased, in order.
+    /// Places with failures that have not eased, in order.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         self.by_place.keys().map(String::as_str)
     }
 
     fn sore(&mut self, kind: PainKind, place: &str) -> &mut Sore {
         if self.by_place.len() >= PLACES && !self.by_place.contains_key(place) {
-            // Senses name places as they like: what was felt longest ago makes place.
+            // Senses may name any number of places: the one with the oldest pain is removed.
             let last =
                 |kinds: &BTreeMap<PainKind, Sore>| kinds.values().filter_map(|sore| sore.felt).map(|(at, _)| at).max();
             let oldest = self.by_place.iter().min_by_key(|(_, kinds)| last(kinds)).map(|(place, _)| place.clone());

@@ -1,10 +1,10 @@
 //! The pain detector as a room: turns failures into pain.
 //!
 //! Biology: nociceptors and the anterior cingulate.
-//! Law: `law.rs`. A message that failed for good hurts the tool that wanted it.
-//! A stop, a no of the gate and ignorance don't hurt: they say nothing about the action.
-//! Remembers: what went wrong lately, by kind and tool; the latest pains, and how many there were. Forgets: with each
-//! success half of what went wrong; the oldest pains.
+//! Law: `law.rs`. A message that failed for good hurts the tool that sent it. A stop, a refusal by the gate and an
+//! unknown result don't hurt: they say nothing about the action.
+//! Remembers: recent failures, by kind and tool; the latest pains, and their number. Forgets: half of a place's
+//! failures with each success; the oldest pains.
 //! Down: nothing hurts meanwhile; outcomes wait.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -30,19 +30,19 @@ use maxim_region::{Hears, Pulse, Region};
 #[derive(Default, Serialize, Deserialize)]
 pub struct PainDetector {
     sores: Sores,
-    /// Failures by kind, felt or not.
+    /// Failures by kind, whether felt or not.
     #[serde(default)]
     counts: BTreeMap<PainKind, u64>,
-    /// The latest that were felt, the newest last.
+    /// The latest felt pains, the newest last.
     #[serde(default)]
     felt: VecDeque<PainFelt>,
 }
 
-/// Pains that are remembered one by one.
+/// Maximum number of pains remembered individually.
 const REMEMBERED: usize = 100;
-/// Pains told when nobody says how many.
+/// Default number of pains in an answer.
 const LIMIT: usize = 5;
-/// The longest reason that is remembered, in characters.
+/// Maximum length of a remembered reason, in characters.
 const REASON: usize = 200;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub enum PainEvent {
         kind: PainKind,
         tool: String,
         at: Timestamp,
-        /// What was felt of it, and why; none in a cooldown.
+        /// The felt pain, and why; none during a cooldown.
         #[serde(default)]
         felt: Option<(Intensity, String)>,
     },
@@ -97,7 +97,7 @@ impl Region for PainDetector {
     }
 }
 
-/// What kind of pain a failure is; none for what isn't the action's fault.
+/// The kind of pain of a failure; none if it isn't the action's fault.
 fn kind_of(failure: FailureKind) -> Option<PainKind> {
     match failure {
         FailureKind::Timeout => Some(PainKind::Timeout),
@@ -105,7 +105,7 @@ fn kind_of(failure: FailureKind) -> Option<PainKind> {
         FailureKind::BadParams | FailureKind::UnknownTool | FailureKind::NotFound | FailureKind::Failed => {
             Some(PainKind::ToolError)
         }
-        // A wall that holds hurts nobody, and what was never begun neither.
+        // Neither a boundary that holds nor an action that never began hurts.
         FailureKind::Stopped | FailureKind::Unknown | FailureKind::Unavailable | FailureKind::Denied => None,
     }
 }
@@ -140,7 +140,7 @@ impl Hears<ToolResult> for PainDetector {
     }
 }
 
-/// The tool had done its part when the message was queued; what became of it is known now.
+/// The tool had done its part when the message was queued; its final result is known now.
 impl Hears<DeliveryEnded> for PainDetector {
     fn hear(&self, ended: &DeliveryEnded, pulse: &mut Pulse<'_, Self>) {
         let Some(tool) = ended.tool.clone().filter(|_| ended.state == OutboxState::Failed) else { return };
@@ -157,13 +157,13 @@ impl Hears<DeliveryEnded> for PainDetector {
     }
 }
 
-/// A movement that went otherwise than predicted.
+/// A movement that differed from its prediction.
 impl Hears<SensoryErrorSensed> for PainDetector {
     fn hear(&self, error: &SensoryErrorSensed, pulse: &mut Pulse<'_, Self>) {
         let (kind, at) = (PainKind::MovementError, pulse.now());
         let place = format!("{}.{}", error.body_part, error.movement);
         let felt = self.sores.clone().failure(kind, &place, at);
-        // It hurts by how far it went off, and by how often it did.
+        // The intensity depends on the size of the error and on how often it happened.
         let strength = felt.map(|felt| Intensity::clamped(felt.intensity.get().max(error.intensity.get())));
         let reason = format!("{} changed by {} instead of {}", error.sensor, error.observed, error.expected);
         let remembered = strength.map(|strength| (strength, reason.clone()));
@@ -173,7 +173,7 @@ impl Hears<SensoryErrorSensed> for PainDetector {
     }
 }
 
-/// What a body felt of a movement, or a sense of the world.
+/// What a body felt in a movement, or what a sense of the world reports.
 impl Hears<BodyStrained> for PainDetector {
     fn hear(&self, strained: &BodyStrained, pulse: &mut Pulse<'_, Self>) {
         let (kind, place, at) = (strained.kind, strained.place.clone(), pulse.now());

@@ -1,4 +1,4 @@
-//! How new a percept is, and how much attention it deserves.
+//! The novelty of a percept, and the attention it deserves.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use maxim_language::Gist;
 
-/// Percepts with which a new one is compared.
+/// Number of percepts that a new one is compared with.
 pub const RECENT: usize = 32;
 /// Weights of source, novelty, goal relevance and learned history.
 pub const WEIGHTS: [f64; 4] = [0.4, 0.25, 0.2, 0.15];
-/// History of an object about which nothing is known.
+/// History of an object when nothing is known.
 pub const NEUTRAL_HISTORY: f64 = 0.5;
-/// Share of what is left to 1, or of what is there, by which a full history sensitises or an empty one habituates.
+/// Strength of history: share of the rest up to 1 that a full history adds, or of the value that an empty history
+/// removes.
 pub const SENSITISATION: f64 = 0.5;
-/// Salience by which a certainly significant moment, against one that certainly isn't, is raised.
+/// How much a certainly significant moment is raised, compared with a certainly insignificant one.
 pub const SIGNIFICANCE: f64 = 0.5;
-/// Seconds in which what startled loses 1 − 1/e of its effect.
+/// Seconds in which a startle loses 1 − 1/e of its effect.
 pub const STARTLE_FADES: f64 = 60.0;
 
-/// Where a percept comes from, as far as attention is concerned.
+/// The source of a percept, as far as attention is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
@@ -31,7 +32,7 @@ pub enum SourceKind {
     Observation,
 }
 
-/// Salience of every message of a person, whatever else is going on.
+/// Salience of every message of a person, whatever else happens.
 pub const PERSON: f64 = 0.9;
 
 impl SourceKind {
@@ -44,12 +45,13 @@ impl SourceKind {
     }
 }
 
-/// The percepts of late, the newest last.
+/// The recent percepts, the newest last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecentPercepts(VecDeque<Gist>);
 
 impl RecentPercepts {
-    /// 1 − the likeness to the most similar of late. What memory knows of it comes in where memory has been asked.
+    /// 1 − the similarity to the most similar recent percept. Memory's knowledge is added later, where memory was
+    /// asked.
     pub fn novelty(&self, gist: &Gist) -> Novelty {
         let nearest = self.0.iter().map(|recent| gist.similarity(recent)).fold(0.0, f64::max);
         Novelty::clamped(1.0 - nearest)
@@ -70,32 +72,32 @@ impl RecentPercepts {
         self.0.is_empty()
     }
 
-    /// It was never there.
+    /// Makes it as if it had never been there.
     pub fn forget(&mut self, at: usize) {
         self.0.remove(at);
     }
 }
 
-/// What salience is made of.
+/// The components of salience.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Appraisal {
     pub source: SourceKind,
     pub novelty: Novelty,
-    /// Share of the active goal's words that the percept touches, 0 to 1.
+    /// Share of the active goal's words that occur in the percept, 0 to 1.
     pub goal_relevance: f64,
-    /// How much attention these objects earned before, 0 to 1; [`NEUTRAL_HISTORY`] where nothing is known.
+    /// How much attention these objects earned before, 0 to 1; [`NEUTRAL_HISTORY`] when nothing is known.
     pub history: f64,
     /// The sense's own confidence in what it reports, 0 to 1.
     pub confidence: f64,
-    /// What was learned of the worth of such moments, −1 to 1; 0 where nothing was.
+    /// The learned worth of such moments, −1 to 1; 0 when nothing was learned.
     pub significance: f64,
 }
 
 impl Appraisal {
     /// 0.40·source + 0.25·novelty + 0.20·goal + 0.15·history, times (0.5 + 0.5·confidence). An object's history then
     /// sensitises, s + ½·(2h − 1)·(1 − s) for h above ½, or habituates, s − ½·(1 − 2h)·s below (the two processes of
-    /// Groves & Thompson 1970). What was learned of significance is added: ½·(learned − at birth). A person's message
-    /// is never below 0.9, and what was heard never below that times the same trust.
+    /// Groves & Thompson 1970). The learned significance is added: ½·(learned − at birth). A person's message is
+    /// never below 0.9; heard speech is never below 0.9 times the same confidence factor.
     pub fn salience(&self) -> Salience {
         let parts = [self.source.weight(), self.novelty.get(), self.goal_relevance, self.history];
         let sum: f64 = parts.iter().zip(WEIGHTS).map(|(part, weight)| weight * part.clamp(0.0, 1.0)).sum();
@@ -108,12 +110,12 @@ impl Appraisal {
     }
 }
 
-/// What startled lately, as much of it as is left after `seconds`.
+/// What is left of a startle after `seconds`.
 pub fn startle_left(strength: f64, seconds: f64) -> f64 {
     strength * (-seconds.max(0.0) / STARTLE_FADES).exp()
 }
 
-/// How much more significant the moment is by what was learned than it was at birth, −1 to 1.
+/// How much more significant the moment is by learned weights than by the initial ones, −1 to 1.
 pub fn significance(learned: &SignificanceWeights, moment: &Moment) -> f64 {
     learned.of(moment) - SignificanceWeights::default().of(moment)
 }

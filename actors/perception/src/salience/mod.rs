@@ -1,4 +1,4 @@
-//! Salience: what a percept is worth, from source, novelty and goal.
+//! Salience: the worth of a percept, from source, novelty and goal.
 
 pub mod law;
 pub mod region;

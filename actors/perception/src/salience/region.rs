@@ -1,8 +1,8 @@
 //! The salience room: gives each percept its novelty and salience.
 //!
 //! Biology: the salience network of the anterior insula.
-//! Law: `law.rs`. What a person says is always worth 0.9 at least. The salience bridge tells it what objects earned, the
-//! significance learner what moments are worth and what startled; it asks nobody.
+//! Law: `law.rs`. A person's words are always worth at least 0.9. The salience bridge tells it what objects earned,
+//! the significance learner what moments are worth and what startled; it asks nobody.
 //! Remembers: the gist of the latest percepts, the goal, what it was told. Forgets: all but the newest, and what a
 //! person has forgotten.
 //! Down: percepts wait.
@@ -24,12 +24,12 @@ use maxim_language::{Gist, Stems};
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region, keep_most};
 
-/// Characters of a percept that its gist is made of; the rest adds little that is new.
+/// Characters of a percept that form its gist; the rest adds little.
 const GIST: usize = 2_000;
-/// Objects whose history is kept here; the bridge tells of no more.
+/// Maximum number of objects with a history; the bridge reports no more.
 const HISTORIES: usize = 1024;
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Default)]
 pub struct SalienceSettings {
     pub stems: Stems,
@@ -38,7 +38,7 @@ pub struct SalienceSettings {
 #[derive(Default, Serialize, Deserialize)]
 pub struct SalienceRoom {
     recent: RecentPercepts,
-    /// The turns of the newest of these, in the same order.
+    /// The turns of the newest gists, in the same order.
     #[serde(default)]
     turns: VecDeque<MessageId>,
     goal: Option<String>,
@@ -56,7 +56,7 @@ pub struct SalienceRoom {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum SalienceEvent {
-    /// A percept without its turn, as stores of the formats 2 and 3 hold it.
+    /// A percept without its turn, as in stores of the formats 2 and 3.
     Perceived(Gist),
     PerceivedIn {
         turn: MessageId,
@@ -103,14 +103,14 @@ impl Region for SalienceRoom {
             }
             SalienceEvent::Attention(objects) => {
                 for (object, value) in objects {
-                    // Where nothing in particular is known, nothing is kept: the bridge says so of what a person has forgotten.
+                    // A neutral value isn't stored: the bridge reports it when a person has forgotten the object.
                     if value == NEUTRAL_HISTORY {
                         self.histories.remove(&object);
                     } else {
                         self.histories.insert(object, value);
                     }
                 }
-                // Those nearest to knowing nothing say least.
+                // Values closest to neutral matter least.
                 let said = |value: &f64| (value - NEUTRAL_HISTORY).abs();
                 keep_most(&mut self.histories, HISTORIES, |a, b| said(a).total_cmp(&said(b)));
             }
@@ -126,7 +126,7 @@ impl SalienceRoom {
         self.goal_changed = false;
     }
 
-    /// The history of the object that earned most; a name that isn't known by that of its best known word.
+    /// The history of the object that earned most; for an unknown name, that of its best known word.
     fn history(&self, objects: &[String], stems: &Stems) -> f64 {
         let of = |object: &String| {
             let words = stems.of_text(object);
@@ -192,7 +192,7 @@ impl Hears<GoalChanged> for SalienceRoom {
 
 impl Hears<AttentionLearned> for SalienceRoom {
     fn hear(&self, learned: &AttentionLearned, pulse: &mut Pulse<'_, Self>) {
-        // The bridge says of what a person has forgotten, and of nothing else, that nothing in particular is known.
+        // The bridge reports a neutral value only for what a person has forgotten.
         let forgotten = learned.objects.iter().any(|(_, value)| *value == NEUTRAL_HISTORY);
         pulse.keep_gone(SalienceEvent::Attention(learned.objects.clone()), forgotten);
     }

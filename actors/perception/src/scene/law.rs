@@ -1,4 +1,4 @@
-//! What is around, from what the senses report: how sure, how new, how salient, and what is gazed at.
+//! What is present, from the senses' reports: how certain, how new, how salient, and what the gaze is on.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use maxim_bus::signals::scene::{Detection, Observed, Pose, SceneThing, ThingKind
 use maxim_bus::units::{Confidence, Novelty, Salience};
 use serde::{Deserialize, Serialize};
 
-/// What wasn't seen for so long is no longer around.
+/// A thing not seen for this long is no longer present.
 pub const FORGOTTEN: SignedDuration = SignedDuration::from_mins(10);
-/// Things at most; those that were seen longest ago leave.
+/// Maximum number of things; those seen longest ago are removed.
 pub const MOST: usize = 64;
-/// A thing that is seen again within this is the same sighting.
+/// A thing seen again within this time is the same sighting.
 pub const AGAIN: SignedDuration = SignedDuration::from_secs(1);
-/// Share of a new confidence in the mean: labels flicker.
+/// Weight of a new confidence in the running mean, because labels flicker.
 const SMOOTHING: f64 = 0.3;
-/// Sightings after which a thing is half as new.
+/// Number of sightings after which a thing is half as new.
 const FAMILIAR: f64 = 5.0;
-/// Half-life of how present a thing is after it was seen.
+/// Half-life in seconds of a thing's presence after it was seen.
 const PRESENCE: f64 = 30.0;
-/// How far from the middle of the picture something may be and be gazed at, as a share of the picture.
+/// Maximum distance from the middle of the picture to be gazed at, as a fraction of the picture.
 const FOVEA: f64 = 0.2;
-/// Shares of salience.
+/// Weights of salience.
 const NEW: f64 = 0.4;
 const PRESENT: f64 = 0.4;
 const PERSON: f64 = 0.2;
@@ -35,24 +35,24 @@ pub struct Thing {
     dwell_s: f64,
 }
 
-/// All that is around.
+/// Everything present.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Around {
     things: BTreeMap<ThingKind, BTreeMap<String, Thing>>,
-    /// What each source has in the middle of its picture, and since when.
+    /// The thing in the middle of each source's picture, and since when.
     gazes: BTreeMap<String, (String, Timestamp)>,
-    /// How the body stands, by what was told last, and when.
+    /// The body's pose as last reported, and when.
     #[serde(default)]
     pose: Option<(Pose, Timestamp)>,
     sources: u64,
 }
 
-/// In whole units: what trembles isn't news, and what was lived in nearly the same pose is alike.
+/// Rounded to whole units, so that trembling isn't news and nearly equal poses count as equal.
 fn steady(pose: &Pose) -> Pose {
     pose.iter().map(|(joint, reading)| (plain_name(joint), reading.round() + 0.0)).collect()
 }
 
-/// What is nearest to the middle, and near enough.
+/// The thing nearest to the middle, if near enough.
 fn gazed(observed: &Observed) -> Option<String> {
     let seen = observed.people.iter().chain(&observed.objects);
     let off = |seen: &Detection| {
@@ -72,7 +72,7 @@ impl Around {
         self.things.values().map(BTreeMap::len).sum()
     }
 
-    /// Whether taking this in changes anything worth remembering.
+    /// Whether this observation changes anything worth remembering.
     pub fn is_news(&self, observed: &Observed, at: Timestamp) -> bool {
         let gaze = self.gazes.get(&observed.source).map(|(name, _)| name.clone());
         let is_known = |kind: ThingKind, seen: &Detection| {
@@ -140,12 +140,12 @@ impl Around {
         }
     }
 
-    /// How the body stands, by what a sense told last.
+    /// The body's pose, as last reported.
     pub fn pose(&self, now: Timestamp) -> Option<&Pose> {
         self.pose.as_ref().filter(|(_, told)| now.duration_since(*told) < FORGOTTEN).map(|(pose, _)| pose)
     }
 
-    /// What is gazed at now; the newest gaze, where there are several sources.
+    /// The thing gazed at now; with several sources, the newest gaze.
     pub fn gazed(&self, now: Timestamp) -> Option<&str> {
         let fresh = self.gazes.values().filter(|(_, since)| now.duration_since(*since) < FORGOTTEN);
         fresh.max_by_key(|(_, since)| *since).map(|(name, _)| name.as_str())

@@ -1,11 +1,11 @@
-//! The scene as a room: keeps what is around.
+//! The scene as a room: keeps track of what is present.
 //!
 //! Biology: the parietal lobe's map of what is where, and the eye fields that gaze.
-//! Law: `law.rs`. Labels are often wrong, so confidence is carried on and flickers are smoothed.
-//! Remembers: things, people and sounds with when they were seen last, what is gazed at, how the body is said to stand,
-//! and what the scene was named.
-//! Forgets: what wasn't seen for ten minutes; beyond 64, what was seen longest ago.
-//! Down: nothing is known of what is around; observations are conflated and wait.
+//! Law: `law.rs`. Labels are often wrong, so their confidence is kept and flickering is smoothed.
+//! Remembers: things, people and sounds with when they were last seen, the gaze, the reported pose of the body, and
+//! the scene's name.
+//! Forgets: things not seen for ten minutes; beyond 64, those seen longest ago.
+//! Down: nothing is known of what is present; observations are conflated and wait.
 
 use jiff::Timestamp;
 use maxim_bus::rooms;
@@ -19,9 +19,9 @@ use super::law::Around;
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 
-/// Things that others are told of without asking, at most.
+/// Maximum number of things reported to others without a question.
 const NOTICED: usize = 16;
-/// Why nothing is told.
+/// Why there is no answer.
 const BLIND: &str = "no sense has reported anything; send what is seen to POST /v1/observations";
 
 #[derive(Default, Serialize, Deserialize)]

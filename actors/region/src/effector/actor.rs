@@ -27,7 +27,7 @@ const OPERATIONS_A_TURN: usize = 64;
 pub struct EffectorActor<E: Effector> {
     post: Arc<EffectorPost<E>>,
     epoch: Epoch,
-    /// Empty until it is made, and after a panic.
+    /// None until it is made, and after a panic.
     effector: Option<Arc<E>>,
 }
 
@@ -154,7 +154,7 @@ impl<E: Effector> ActorFuture<EffectorActor<E>> for EffectorPump {
 }
 
 impl EffectorPump {
-    /// Begins and ends a bounded number of operations. True when nothing is left to do at present.
+    /// Begins and finishes a bounded number of operations. True when nothing more can be done now.
     fn perform<E: Effector>(&mut self, actor: &mut EffectorActor<E>, task: &mut TaskContext<'_>) -> bool {
         let post = Arc::clone(&actor.post);
         for _ in 0..OPERATIONS_A_TURN {
@@ -185,7 +185,7 @@ impl EffectorPump {
         false
     }
 
-    /// Sleeps until an operation moves, mail or an order comes, or the pause before a restart is over.
+    /// Sleeps until an operation progresses, mail or an order comes, or the pause before a restart is over.
     fn park<E: Effector>(&mut self, actor: &EffectorActor<E>, idle: bool, task: &mut TaskContext<'_>) {
         let post = &actor.post;
         let pause = if actor.effector.is_some() { None } else { Some(post.heart.pause_left().unwrap_or_default()) };

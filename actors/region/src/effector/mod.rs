@@ -31,11 +31,11 @@ pub use post::EffectorPost;
 pub trait Effector: Send + Sync + Sized + 'static {
     const NAME: RegionName;
     const STAGE: Stage;
-    /// Operations at once.
+    /// How many operations run at the same time.
     const CONCURRENT: usize = 1;
 
     fn card() -> EffectorCard<Self>;
-    /// How long one operation may take; then it is abandoned.
+    /// Time limit of one operation; then it is abandoned.
     fn deadline(&self) -> Duration;
 }
 
@@ -142,7 +142,7 @@ impl Hands {
         self.frame.clock.now()
     }
 
-    /// False once a newer incarnation has taken over: then no effect may begin.
+    /// False once a newer incarnation has taken over. Then no effect may begin.
     pub fn is_current(&self) -> bool {
         self.heart.epoch() == self.epoch
     }
@@ -210,7 +210,7 @@ impl<E: Effector> Operation<E> {
     pub fn say<S: Signal>(&self, signal: S) -> Option<Lsn> {
         self.hands
             .say(&self.cause, self.cause.trust, signal)
-            .inspect_err(|error| tracing::warn!(effector = E::NAME, %error, signal = S::NAME, "what an effector said was refused"))
+            .inspect_err(|error| tracing::warn!(effector = E::NAME, %error, signal = S::NAME, "a signal from an effector was refused"))
             .ok()
     }
 }

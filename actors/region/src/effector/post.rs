@@ -70,7 +70,7 @@ impl<E: Effector> EffectorPost<E> {
         })
     }
 
-    /// A new incarnation for a driver that steps its rooms by itself.
+    /// A new incarnation, for a driver that steps its rooms itself.
     pub fn seize(&self) -> Epoch {
         let epoch = self.frame.store.raise_epoch(E::NAME);
         self.heart.set_epoch(epoch);
@@ -160,7 +160,7 @@ impl<E: Effector> EffectorPost<E> {
         }
     }
 
-    /// Performs the next message to its end. For simulations, which have one thread for all of an agent.
+    /// Performs the next message to its end. For simulations, which have one thread per agent.
     pub fn step(&self, effector: &Arc<E>, epoch: Epoch, runtime: &tokio::runtime::Runtime) -> bool {
         // Deadlines are made in the operation's runtime.
         let _inside = runtime.enter();

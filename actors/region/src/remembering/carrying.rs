@@ -18,7 +18,7 @@ use super::layer_of;
 /// Lines with their numbers in the file.
 pub type Lines = Vec<(u64, String)>;
 
-/// Lines that a room gets at once.
+/// Lines per request to a room.
 const BATCH: usize = 64;
 /// Bytes of lines that a room gets at once, so that it answers in time and a percept gets a turn; a longer line goes
 /// alone.
@@ -50,7 +50,7 @@ pub struct Carried {
     pub unremarkable: u64,
     /// Edges between episodes of which one end never came.
     pub edges_left_out: u64,
-    /// By number, with the reason against each.
+    /// Refused lines by number, with the reason.
     pub bad: Vec<(u64, String)>,
 }
 
@@ -100,7 +100,7 @@ pub struct Carrying {
     /// The batch of a room that hasn't answered yet.
     out: Option<Batch>,
     held: Vec<Held>,
-    /// By number.
+    /// Held episodes, by line number.
     held_episodes: BTreeMap<u64, HeldEpisode>,
     /// Their numbers, by what they wait for.
     waiting: BTreeMap<String, Vec<u64>>,

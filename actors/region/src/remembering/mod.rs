@@ -32,7 +32,7 @@ const AT_ONCE: usize = 64;
 /// Bytes of a page after which no more records are added.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// A record by its part and key.
+/// A record with its part and key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub part: String,
@@ -94,7 +94,7 @@ pub trait Remembers: Region {
     fn take_in(&self, entries: &[Entry], names: &mut Names, pulse: &mut Pulse<'_, Self>) -> Vec<Result<Took, String>>;
 }
 
-/// A line as it is written.
+/// A line as written.
 #[derive(Serialize)]
 struct Line<'a> {
     layer: &'a str,
@@ -103,7 +103,7 @@ struct Line<'a> {
     record: &'a Json,
 }
 
-/// A line as it is read.
+/// A line as read.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadLine {
@@ -154,7 +154,7 @@ impl<R: Remembers + Emits<RecordsExported>> Hears<ExportRecords> for R {
 fn read<R: Remembers>(line: &str) -> Result<Entry, String> {
     let ReadLine { layer, part, key, record } = lines::object_in(line)?;
     if layer != R::NAME {
-        return Err(format!("it is of {layer:?}, not of {:?}", R::NAME));
+        return Err(format!("the line is of layer {layer:?}, not of {:?}", R::NAME));
     }
     if !R::parts().contains(&part.as_str()) {
         return Err(format!("{layer} has no part {part:?}; its parts are {}", R::parts().join(", ")));
@@ -167,7 +167,7 @@ impl<R: Remembers + Emits<RecordsImported>> Hears<ImportRecords> for R {
         let mut answer = RecordsImported::default();
         // Whatever else reaches the bus: only the owner may import memories.
         if pulse.trust() < Trust::Owner {
-            let reason = "only the owner's word brings memories in";
+            let reason = "only the owner may import memories";
             answer.bad = wish.lines.iter().map(|(number, _)| (*number, reason.to_owned())).collect();
             pulse.reply(answer);
             return;
@@ -178,7 +178,7 @@ impl<R: Remembers + Emits<RecordsImported>> Hears<ImportRecords> for R {
             match read::<R>(line) {
                 Err(reason) => answer.bad.push((*number, reason)),
                 Ok(entry) if !seen.insert((entry.part.clone(), entry.key.clone())) => {
-                    answer.bad.push((*number, format!("{} {:?} came before in this file", entry.part, entry.key)));
+                    answer.bad.push((*number, format!("{} {:?} came earlier in this file", entry.part, entry.key)));
                 }
                 Ok(mut entry) => {
                     refused.leave_out_of(&mut entry.record);

@@ -21,7 +21,7 @@ pub enum Law {
     Names { most: usize },
     /// One record, taken if nothing was learned yet.
     Whole,
-    /// A count; the greater one stays.
+    /// A count; the larger one stays.
     Count,
     /// The newest of a stream, in one line: imported entries are older than present ones.
     Window { most: usize },
@@ -39,18 +39,18 @@ pub const fn part(name: &'static str, law: Law) -> StatePart {
     StatePart { name, law }
 }
 
-/// A room whose memory lies in its root state.
+/// A room whose memory is part of its root state.
 pub trait RemembersInState: Region {
     const PARTS: &'static [StatePart];
 
-    /// The event of an import.
+    /// The event that applies an import.
     fn imported(puts: StatePuts) -> Self::Event;
 
     /// Tells others what an import changed, if they were told the earlier value.
     fn tell(&self, _after: &Self, _pulse: &mut Pulse<'_, Self>) {}
 }
 
-/// Values that an import puts into a state; each was tried on it before.
+/// Values that an import writes into a state. Each was tested on it first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatePuts {
     puts: Vec<StatePut>,
@@ -89,21 +89,21 @@ impl StatePuts {
         serde_json::from_value(root)
     }
 
-    /// Puts them into the state.
+    /// Writes them into the state.
     pub fn apply_to<R: Region>(&self, state: &mut R) {
         match self.on::<R>(json_of(state)) {
             Ok(after) => *state = after,
-            Err(error) => tracing::error!(region = R::NAME, %error, "what was imported doesn't fit; it is left out"),
+            Err(error) => tracing::error!(region = R::NAME, %error, "an imported value doesn't fit; it is left out"),
         }
     }
 }
 
 fn json_of<R: Region>(state: &R) -> Json {
-    // A root state is written as JSON with every snapshot.
+    // A root state is written as JSON with every snapshot, so this can't fail.
     serde_json::to_value(state).unwrap_or_default()
 }
 
-/// How much experience a record holds.
+/// The amount of experience in a record.
 fn evidence(record: &Json, members: &[&str]) -> u64 {
     match record.as_u64() {
         Some(count) => count,
@@ -150,7 +150,7 @@ impl StatePart {
                 }
             },
             Law::Numbered { most, next, same, evidence: members } => {
-                let number: u64 = key.parse().map_err(|_| format!("{key:?} is no number"))?;
+                let number: u64 = key.parse().map_err(|_| format!("{key:?} isn't a number"))?;
                 let alike = |known: &Json| same.iter().all(|member| known[*member] == record[*member]);
                 match by_key(here).find(|(_, known)| alike(known)) {
                     Some((_, known)) if evidence(known, members) >= evidence(record, members) => Vec::new(),
@@ -225,7 +225,7 @@ impl<R: RemembersInState> Remembers for R {
             let taken = part.take(&state, &untaught, entry).and_then(|taken| {
                 let tried = StatePuts { puts: taken };
                 let fits = tried.on::<R>(untaught.clone());
-                fits.map_err(|error| format!("it is no record of {} in {}: {error}", part.name, R::NAME))?;
+                fits.map_err(|error| format!("the record is not valid for {} in {}: {error}", part.name, R::NAME))?;
                 Ok(tried.puts)
             });
             took.push(taken.map(|taken| {

@@ -8,7 +8,7 @@ use super::*;
 use crate::rig::{Rig, ear};
 use crate::wiring;
 
-/// A room with a part of each law.
+/// A room with one part for each law.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Pupil {
     words: BTreeMap<String, Word>,

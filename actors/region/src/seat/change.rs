@@ -26,7 +26,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// The room's state hash after it, from the one before.
+    /// The room's state hash after it, computed from the hash before.
     pub fn hashed(&self, before: u64) -> u64 {
         let mut hash = StableHash::resume(before);
         for part in &self.events {

@@ -20,13 +20,13 @@ pub struct DeadLetter {
     pub turn: MessageId,
     pub why: String,
     pub at: Timestamp,
-    /// Its content, as far as it is text, up to 16 KiB.
+    /// Its content as text, up to 16 KiB.
     pub content: String,
 }
 
-/// Bytes of a dead letter's content that are kept.
+/// Bytes of a dead letter's content that are stored.
 pub(super) const LETTER_BYTES: usize = 16 << 10;
-/// Dead letters of a room that are kept, the newest.
+/// Dead letters stored per room; the newest stay.
 pub(super) const LETTERS: usize = 256;
 
 impl DeadLetter {

@@ -81,7 +81,7 @@ fn the_newest_dead_letters_are_kept_and_of_each_no_more_than_fits() {
     assert!(kept.iter().all(|letter| letter.content.len() <= LETTER_BYTES && letter.content.contains('é')));
 }
 
-/// Acts three times by itself, at once.
+/// Acts three times by itself, at the same time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Thrice(u32);
 

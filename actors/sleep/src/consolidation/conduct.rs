@@ -1,4 +1,4 @@
-//! One sleep from its beginning to its end: which part it is in, what it waits for, and what came of it so far.
+//! One sleep from beginning to end: its phase, what it waits for, and its results so far.
 
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -14,18 +14,18 @@ use serde::{Deserialize, Serialize};
 pub const LAYERS: [(Layer, RegionName); 2] =
     [(Layer::Atl, rooms::ANTERIOR_TEMPORAL_LOBE), (Layer::AngularGyrus, rooms::ANGULAR_GYRUS)];
 
-/// A sleep under way.
+/// A sleep in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sleep {
     pub id: MessageId,
     pub why: SleepReason,
     pub began: Timestamp,
     pub phase: SleepPhase,
-    /// Somebody was asked and has not answered.
+    /// A room was asked and has not answered.
     pub asked: bool,
-    /// When it goes on, or asks again.
+    /// When it continues, or asks again.
     pub due: Timestamp,
-    /// The run of the process in which it asked last: another one never hears the answer.
+    /// The run of the process in which it last asked. A later run never gets the answer.
     #[serde(default)]
     pub run: String,
     /// Questions without an answer in this phase.
@@ -68,17 +68,18 @@ impl Sleep {
         }
     }
 
-    /// Nobody in this run of the process waits to answer it. A promotion goes on without being asked again.
+    /// The answer can't come any more, because another run of the process asked. A promotion continues without being
+    /// asked again.
     pub fn is_unheard(&self, run: &str) -> bool {
         self.run != run && self.phase != SleepPhase::Promoting
     }
 
-    /// The layer whose turn it is to consolidate.
+    /// The layer to consolidate next.
     pub fn layer(&self) -> Option<(Layer, RegionName)> {
         LAYERS.get(self.layers).copied()
     }
 
-    /// Takes in what a layer did in one step.
+    /// Adds the results of a layer's step.
     pub fn consolidated(&mut self, step: &LayerConsolidated) {
         let all = &mut self.knowledge;
         all.looked_at += step.looked_at;
@@ -116,7 +117,7 @@ pub fn after(phase: SleepPhase) -> Option<SleepPhase> {
     }
 }
 
-/// The next time after `now` at which the clock on the wall shows `time`.
+/// The next time after `now` at which the local clock shows `time`.
 pub fn next_at(time: Time, zone: &TimeZone, now: Timestamp) -> Option<Timestamp> {
     let today = now.to_zoned(zone.clone()).date();
     let on = |date: jiff::civil::Date| Some(zone.to_zoned(date.to_datetime(time)).ok()?.timestamp());

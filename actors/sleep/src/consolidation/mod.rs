@@ -1,4 +1,4 @@
-//! Sleep: what is kept, made small, or let go.
+//! Sleep: what is kept, compressed, or removed.
 
 mod conduct;
 mod region;

@@ -1,11 +1,11 @@
-//! Consolidation as a room: conducts sleep. The layers do the work on their own records, a step at each question.
+//! Consolidation as a room: conducts sleep. The layers work on their own records, one step per request.
 //!
 //! Biology: slow-wave sleep, in which the hippocampus replays the day and lets go of most of it (Diekelmann & Born 2010).
-//! Law: score and mark; promote while every source exists; make the marked small or remove them; then the layers of
-//! knowledge look after themselves. One step is out at a time, so whatever is perceived comes in between; after a percept
-//! it pauses.
-//! Remembers: the sleep under way, as a cursor that survives a crash at any step; the report of the last one. Forgets: the
-//! sleep, once it has ended.
+//! Law: score and mark; promote while every source exists; compress or remove the marked episodes; then the layers of
+//! knowledge do their upkeep. Only one step is in progress at a time, so percepts come in between. After a percept it
+//! pauses.
+//! Remembers: the sleep in progress, as a cursor that survives a crash at any step; the report of the last sleep.
+//! Forgets: the sleep, once it has ended.
 //! Down: nothing is forgotten meanwhile; memory grows until it is back.
 
 use jiff::civil::Time;
@@ -28,16 +28,16 @@ use super::conduct::{Sleep, after, next_at};
 use maxim_region::wiring;
 use maxim_region::{Hears, Pulse, Region};
 
-/// How sleep is set up.
+/// Settings of sleep.
 #[derive(Clone, Debug)]
 pub struct ConsolidationSettings {
-    /// Names this run of the process.
+    /// Identifies this run of the process.
     pub run: String,
-    /// Nights are told by this zone.
+    /// The time zone for nights.
     pub zone: TimeZone,
-    /// The hour of the daily sleep; nothing: no daily sleep. Default 03:00.
+    /// The time of the daily sleep; none: no daily sleep. Default 03:00.
     pub nightly: Option<Time>,
-    /// How long a step may take before it is asked for again. Default 10 s.
+    /// How long a step may take before it is requested again. Default 10 s.
     pub patience: SignedDuration,
     /// How long it pauses after a percept. Default 1 s.
     pub pause: SignedDuration,
@@ -55,13 +55,14 @@ impl Default for ConsolidationSettings {
     }
 }
 
-/// Questions without an answer after which a part of sleep is left out.
+/// Questions without an answer after which a part of sleep is skipped.
 const MOST_TRIES: u32 = 5;
-/// Promotions in one sleep. A crash loses what a promotion asks and is answered, and has passed when it is asked for again.
+/// Maximum number of promotions in one sleep. A crash loses a promotion's questions and answers, so it must be
+/// requested again afterwards.
 const MOST_PROMOTIONS: u32 = 3;
-/// Records of a layer of knowledge that one step looks at.
+/// Records of a layer of knowledge examined per step.
 const LAYER_STEP: usize = 64;
-/// Requests that one sleep answers, at most; more find that it sleeps already.
+/// Maximum number of requests that one sleep answers; later ones are told that it is already asleep.
 const MOST_ASKERS: usize = 64;
 
 #[derive(Default, Serialize, Deserialize)]
@@ -73,7 +74,7 @@ pub struct Consolidation {
     sessions: u64,
     /// Something was perceived since the last sleep began.
     stirred: bool,
-    /// No step before this.
+    /// No step before this time.
     awake_until: Option<Timestamp>,
     /// The next daily sleep.
     planned: Option<Timestamp>,
@@ -172,7 +173,7 @@ impl Consolidation {
         self.last.as_deref()
     }
 
-    /// Sets the time of the next daily sleep; far away where there is none.
+    /// Sets the time of the next daily sleep; far in the future when there is none.
     fn plan(&self, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
         let next = settings.nightly.and_then(|time| next_at(time, &settings.zone, pulse.now()));
@@ -195,7 +196,7 @@ impl Consolidation {
         self.step(sleep, pulse);
     }
 
-    /// What was waited for has come, or its time has passed.
+    /// The expected answer has come, or its time has passed.
     fn go_on(&self, mut sleep: Sleep, pulse: &mut Pulse<'_, Self>) {
         if sleep.asked {
             sleep.tries += 1;
@@ -213,7 +214,7 @@ impl Consolidation {
         self.step(sleep, pulse);
     }
 
-    /// Asks for the next step, unless somebody has just said something.
+    /// Requests the next step, unless a person has just said something.
     fn step(&self, mut sleep: Sleep, pulse: &mut Pulse<'_, Self>) {
         let now = pulse.now();
         sleep.run.clone_from(&pulse.settings().run);
@@ -242,7 +243,7 @@ impl Consolidation {
         pulse.keep(ConsolidationEvent::Went(Box::new(sleep)));
     }
 
-    /// On to the next phase, or to the end.
+    /// Enters the next phase, or ends.
     fn enter_next(&self, mut sleep: Sleep, pulse: &mut Pulse<'_, Self>) {
         (sleep.asked, sleep.tries) = (false, 0);
         match after(sleep.phase) {
@@ -259,7 +260,7 @@ impl Consolidation {
         }
     }
 
-    /// The sleep under way, if it is this one and in this phase: late answers of others change nothing.
+    /// The sleep in progress, if it is this one and in this phase. Late answers of other sleeps change nothing.
     fn current(&self, sleep: Option<MessageId>, phase: SleepPhase) -> Option<Sleep> {
         let current = self.sleep.as_deref().filter(|current| current.phase == phase && current.asked)?;
         sleep.is_none_or(|id| id == current.id).then(|| Sleep { tries: 0, asked: false, ..current.clone() })
@@ -310,7 +311,7 @@ impl Hears<EpisodesScored> for Consolidation {
 impl Hears<PromotionEnded> for Consolidation {
     fn hear(&self, ended: &PromotionEnded, pulse: &mut Pulse<'_, Self>) {
         let Some(mut sleep) = self.current(None, SleepPhase::Promoting) else { return };
-        // One that went on without a room has taught part of it already.
+        // A promotion that went on without a room has already taught part of it.
         sleep.promoted += ended.created;
         sleep.reinforced += ended.reinforced;
         if !ended.unheard.is_empty() {

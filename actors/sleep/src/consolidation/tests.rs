@@ -31,7 +31,7 @@ fn session_ended() -> SessionEnded {
     SessionEnded { session: MessageId::from_parts(0, 9), began: at, last: at, why: SessionEnding::Idle, percepts: 1 }
 }
 
-/// The sleep under way, as its state says.
+/// The sleep in progress, according to its state.
 fn sleep_of(rig: &Rig<Consolidation>) -> Option<MessageId> {
     let state = serde_json::to_value(rig.region()).expect("plain data");
     serde_json::from_value(state["sleep"]["id"].clone()).ok()
@@ -66,14 +66,14 @@ fn sleep_goes_through_its_parts_in_order_and_reports() {
     let mut rig = rig();
     rig.send(percept());
     rig.send(session_ended());
-    // It pauses after what was just said.
+    // It pauses after the recent message.
     rig.pass(Duration::from_secs(1));
     answer_all(&mut rig, |_, _| ());
     let ended = rig.heard::<SleepEnded>();
     let report = &ended.first().expect("it ended").report;
     assert_eq!((report.why, report.episodes.scored, report.episodes.compressed), (SleepReason::SessionEnd, 9, 4));
     assert_eq!((report.promoted, report.missing.len(), rig.region().is_asleep()), (2, 0, false));
-    // Two steps of one layer and one of the other; what came out of turn counts for nothing.
+    // Two steps of one layer and one of the other; an answer out of turn doesn't count.
     let knowledge = report.knowledge;
     assert_eq!((knowledge.compressed, knowledge.pruned, knowledge.bytes_before - knowledge.bytes_after), (6, 3, 120));
 }
@@ -97,7 +97,7 @@ fn a_crash_after_any_step_loses_neither_the_sleep_nor_its_counts() {
 #[test]
 fn a_percept_makes_it_pause_and_what_is_not_answered_is_asked_again() {
     let mut rig = rig();
-    // A question is out, and how often it was repeated.
+    // The open question, and how often it was repeated.
     let asked = |rig: &Rig<Consolidation>| {
         let state = serde_json::to_value(rig.region()).expect("plain data");
         (state["sleep"]["asked"].as_bool(), state["sleep"]["tries"].as_u64())

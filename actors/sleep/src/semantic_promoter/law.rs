@@ -1,8 +1,8 @@
 //! What may become a concept, and what it becomes.
 //!
-//! A memory that an outsider poisoned must not turn into knowledge: where untrusted episodes stand behind a candidate, at
-//! least two independent trusted ones have to say the same. What was inferred, simulated or read is no experience, so the
-//! brain can't be fed its own words.
+//! A memory that an outsider poisoned must not become knowledge. If untrusted episodes support a candidate, at least
+//! two independent trusted ones must say the same. Inferred, simulated or read content is no experience, so the brain
+//! can't be fed its own words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,43 +16,44 @@ use maxim_bus::relations::RELATED_TO;
 use maxim_language::naming;
 use maxim_language::{is_stop_word, words};
 
-/// Episodes in which something has to occur to be a recurring element, and the least share of them.
+/// Minimum number of episodes for a recurring element; the next is the minimum share.
 const RECURS: usize = 2;
 const RECURS_SHARE: f64 = 0.5;
-/// Recurring elements of one kind, at most.
+/// Maximum number of recurring elements of one kind.
 const MOST_ELEMENTS: usize = 6;
-/// Letters of a word that is worth noting.
+/// Minimum length of a word worth noting, in letters.
 const LONG_WORD: usize = 4;
 
-/// Episodes that are fetched at once: as many as the hippocampus answers.
+/// Episodes fetched at once: as many as the hippocampus answers.
 pub const FETCHED: usize = 512;
 
-/// How many of the next candidates are checked at once, `most` at most: so many that all their episodes are fetched.
+/// How many of the next candidates are checked together, at most `most`, so that all their episodes can be fetched at
+/// once.
 pub fn fits<'a>(next: impl IntoIterator<Item = &'a PromotionCandidate>, most: usize) -> usize {
     let mut ids: BTreeSet<&str> = BTreeSet::new();
     let fit = next.into_iter().take(most).take_while(|candidate| {
         ids.extend(candidate.episodes.iter().map(String::as_str));
         ids.len() <= FETCHED
     });
-    // One that has more is checked by itself.
+    // A candidate with more episodes is checked alone.
     fit.count().max(1)
 }
 
-/// The episodes that a candidate may rest on, and how far they are to be trusted.
+/// The episodes that may support a candidate, and their trust.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corroborated<'a> {
     pub episodes: Vec<&'a FetchedEpisode>,
     pub trust: Trust,
 }
 
-/// Whether what else stands behind a candidate can't change that it holds.
+/// Whether further evidence can't change that the candidate holds.
 pub fn is_decided(evidence: &BTreeMap<String, FetchedEpisode>, witnesses: usize) -> bool {
     let trusted: Vec<&FetchedEpisode> = evidence.values().filter(|one| is_trusted(one)).collect();
     independent(&trusted) >= witnesses
 }
 
-/// Of evidence that decides nothing yet, what tells when more has come: the trusted ones, as many as are fetched at once, and
-/// that there is an untrusted one.
+/// Reduces undecided evidence to what matters when more comes: the trusted episodes, as many as are fetched at once,
+/// and the fact that there is an untrusted one.
 pub fn keep_telling(evidence: &mut BTreeMap<String, FetchedEpisode>) {
     let (mut trusted, mut others) = (0, 0);
     evidence.retain(|_, one| {
@@ -67,15 +68,15 @@ pub fn is_trusted(episode: &FetchedEpisode) -> bool {
     episode.experienced && episode.episode.trust >= Trust::Listed
 }
 
-/// The trusted episodes behind a candidate, each once; nothing if they don't carry it. `witnesses`: independent trusted
-/// episodes that outweigh an untrusted one.
+/// The trusted episodes that support a candidate, each once; none if they aren't enough. `witnesses`: independent
+/// trusted episodes that outweigh an untrusted one.
 pub fn corroborate<'a>(
     candidate: &PromotionCandidate,
     evidence: &'a BTreeMap<String, FetchedEpisode>,
     witnesses: usize,
 ) -> Option<Corroborated<'a>> {
     if candidate.episodes.is_empty() {
-        // It rests on no episode but on what a room counted by itself.
+        // It is supported by a room's own counts, not by episodes.
         return Some(Corroborated { episodes: Vec::new(), trust: Trust::Own });
     }
     let found = candidate.episodes.iter().filter_map(|id| evidence.get(id));
@@ -87,18 +88,18 @@ pub fn corroborate<'a>(
     (independent(&trusted) >= needed).then_some(Corroborated { episodes: trusted, trust })
 }
 
-/// How many of these don't just repeat another one: the same words in the same sitting are one witness.
+/// How many of these don't merely repeat another: the same words in the same session are one witness.
 fn independent(episodes: &[&FetchedEpisode]) -> usize {
     let witness = |one: &&FetchedEpisode| (one.sitting, naming::normal_words(&one.episode.text));
     episodes.iter().map(witness).collect::<BTreeSet<_>>().len()
 }
 
-/// Whether its outcomes have to be judged before it may become a concept: a shorter series says nothing about chance.
+/// Whether its outcomes must be judged before it may become a concept. A shorter series says nothing about chance.
 pub fn needs_judgement(source: &str, candidate: &PromotionCandidate, judged_from: usize) -> bool {
     source == "nucleus_accumbens" && candidate.series.len() >= judged_from
 }
 
-/// What the candidate teaches.
+/// The lesson from a candidate.
 pub fn lesson(source: &str, candidate: &PromotionCandidate, corroborated: &Corroborated<'_>) -> ConceptLesson {
     let episodes = &corroborated.episodes;
     let provenance = match episodes.is_empty() {
@@ -142,7 +143,7 @@ pub fn lesson(source: &str, candidate: &PromotionCandidate, corroborated: &Corro
     }
 }
 
-/// What occurs in at least two and half of the episodes, with its share; the most frequent first.
+/// Elements in at least two and at least half of the episodes, with their share; the most frequent first.
 fn recurring(episodes: &[&FetchedEpisode], of: impl Fn(&FetchedEpisode) -> Vec<String>) -> Vec<(String, f64)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for episode in episodes {
@@ -167,7 +168,7 @@ fn content(text: &str) -> Vec<String> {
     words.filter(|word| !is_stop_word(word) && word.chars().count() >= LONG_WORD).collect()
 }
 
-/// What there is to say of a candidate before anybody is asked about it.
+/// The verdict on a candidate before any room is asked about it.
 pub fn first_verdict(
     candidate: &PromotionCandidate,
     min_confidence: f64,

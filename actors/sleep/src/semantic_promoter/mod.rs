@@ -1,4 +1,4 @@
-//! What repeats becomes a concept.
+//! Repeated patterns become concepts.
 
 pub mod law;
 mod region;

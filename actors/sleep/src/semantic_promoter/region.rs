@@ -1,10 +1,12 @@
-//! The semantic promoter as a room: asks what repeats, checks it, and teaches it to the anterior temporal lobe.
+//! The semantic promoter as a room: asks for repeated patterns, checks them, and teaches them to the anterior
+//! temporal lobe.
 //!
 //! Biology: slow oscillations of sleep, in which the hippocampus teaches the cortex.
-//! Law: `law.rs`. Noise and what only outsiders stand behind is left; nothing is taught twice on the same evidence.
-//! Remembers: how often each pattern had been observed when it was promoted last; the promotion under way. Forgets: the
+//! Law: `law.rs`. Noise, and candidates that only outsiders support, are rejected. Nothing is taught twice on the
+//! same evidence.
+//! Remembers: how often each pattern had been observed at its last promotion; the promotion in progress. Forgets: the
 //! promotion, once it has ended.
-//! Down: nothing is promoted meanwhile; every source still has what it would offer.
+//! Down: nothing is promoted meanwhile; every source keeps its candidates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,26 +40,26 @@ section! {
     }
 }
 
-/// How the room is set up.
+/// The room's settings.
 #[derive(Clone, Debug)]
 pub struct PromoterSettings {
-    /// Rooms that answer when they are asked what repeats.
+    /// Rooms that are asked for repeated patterns.
     pub sources: Vec<RegionName>,
-    /// The room that judges series; none where it isn't built.
+    /// The room that judges series; none if it isn't built.
     pub judge: Option<RegionName>,
-    /// Least confidence of a candidate, 0 to 1. Default 0.6.
+    /// Minimum confidence of a candidate, 0 to 1. Default 0.6.
     pub min_confidence: f64,
-    /// Least confidence of a pattern of the statistician, which has tested it already, 0 to 1. Default 0.4.
+    /// Minimum confidence of a statistician's pattern, which is already tested, 0 to 1. Default 0.4.
     pub patterns_from: f64,
-    /// Least number of observations. Default 3.
+    /// Minimum number of observations. Default 3.
     pub min_observations: u64,
     /// Independent trusted episodes that outweigh an untrusted one.
     pub witnesses: usize,
-    /// Outcomes from which on it is judged whether a series is chance.
+    /// Number of outcomes from which a series is tested for chance.
     pub judged_from: usize,
-    /// Nothing happened for this long: the time to promote what is new. Default 10 min.
+    /// Promotion starts after this long without activity. Default 10 min.
     pub idle: SignedDuration,
-    /// How long another room is waited for in each step. Default 2 s.
+    /// How long each step waits for another room. Default 2 s.
     pub patience: SignedDuration,
 }
 
@@ -78,19 +80,19 @@ impl Default for PromoterSettings {
     }
 }
 
-/// Candidates that are checked and taught at once.
+/// Candidates checked and taught together.
 const STEP: usize = 16;
-/// Candidates of one promotion.
+/// Maximum number of candidates in one promotion.
 const MOST_CANDIDATES: usize = 1_024;
-/// Patterns whose promotion is remembered; the oldest by name go first beyond it.
+/// Maximum number of patterns whose promotion is remembered; beyond it the first by name are removed.
 const MOST_KNOWN: usize = 10_000;
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct SemanticPromoter {
     run: Option<Box<Run>>,
-    /// Observations of each pattern when it was promoted last.
+    /// Observations of each pattern at its last promotion.
     known: BTreeMap<String, u64>,
-    /// Names that a person had forgotten: not learned again unless somebody teaches them.
+    /// Names that a person had forgotten. They aren't learned again unless a person teaches them.
     forgotten: BTreeSet<String>,
     /// When the last episode was completed that no promotion has seen.
     stirred: Option<Timestamp>,
@@ -110,7 +112,7 @@ pub enum PromoterEvent {
     Taught {
         name: String,
     },
-    /// What it rested on was forgotten: nothing is known of its promotion either.
+    /// Its evidence was forgotten, so its promotion is forgotten too.
     Unlearned {
         name: String,
     },
@@ -209,12 +211,12 @@ impl RemembersInState for SemanticPromoter {
     }
 }
 
-/// Whether a pattern, by its key (see [`Offered::key`]), became the concept of this name.
+/// Whether a pattern, by its key (see [`Offered::key`]), became the concept with this name.
 fn is_of(pattern: &str, name: &str) -> bool {
     pattern.split_once(": ").is_some_and(|(_, promoted)| naming::key(promoted) == name)
 }
 
-/// Candidates that are checked and taught next.
+/// The number of candidates to check and teach next.
 fn step(run: &Run) -> usize {
     law::fits(run.candidates.iter().map(|offered| &offered.candidate), STEP).min(run.candidates.len())
 }
@@ -238,7 +240,7 @@ impl SemanticPromoter {
         pulse.now().later(pulse.settings().patience)
     }
 
-    /// On to judgement: candidates that are too weak or not new leave, of the others some have to be judged.
+    /// The judging phase: removes candidates that are too weak or not new, and requests judgement where needed.
     fn judge(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
         let settings = pulse.settings();
         run.report.offered = run.candidates.len() as u64;
@@ -281,7 +283,7 @@ impl SemanticPromoter {
         }
     }
 
-    /// Fetches the evidence of the next candidates; when there are none, it has ended.
+    /// Fetches the evidence of the next candidates; when there are none, the promotion has ended.
     fn check(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
         if run.candidates.is_empty() {
             return self.end(run, pulse);
@@ -292,7 +294,7 @@ impl SemanticPromoter {
         self.fetch(run, pulse);
     }
 
-    /// Asks for the next episodes of the candidates that are being checked; where none are left, they are taught.
+    /// Requests the next episodes of the candidates being checked; when none are left, the candidates are taught.
     fn fetch(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
         let next = run.candidates.iter().take(step(&run));
         let all: BTreeSet<&String> = next.flat_map(|offered| &offered.candidate.episodes).collect();
@@ -315,7 +317,7 @@ impl SemanticPromoter {
             match law::corroborate(&offered.candidate, &run.evidence, pulse.settings().witnesses) {
                 Some(corroborated) => {
                     lessons.push(law::lesson(&offered.source, &offered.candidate, &corroborated));
-                    // Once it holds again, it is told as it was, without another observation.
+                    // If it holds again later, it is taught as before, without another observation.
                     let observations = if offered.contradicted { 0 } else { offered.candidate.observations };
                     pulse.keep(PromoterEvent::Promoted { pattern: offered.key(), observations });
                     run.verdict(name, PromotionVerdict::Promoted);
@@ -330,7 +332,7 @@ impl SemanticPromoter {
         run.phase = Phase::Teaching;
         run.waiting = 1;
         run.due = self.due(pulse);
-        // Durable on its way: what was taught is not lost in a crash, so it need not be taught again.
+        // The signal is durable: lessons survive a crash, so they need not be taught again.
         pulse.emit_to(rooms::ANTERIOR_TEMPORAL_LOBE, run.turn, LearnConcepts { lessons });
         pulse.keep(PromoterEvent::Went(Box::new(run)));
     }
@@ -346,7 +348,7 @@ impl SemanticPromoter {
         }
     }
 
-    /// A room did not answer in time: what it would have said stays unsaid, and the promotion goes on without it.
+    /// A room did not answer in time: the promotion continues without its answer.
     fn give_up(&self, mut run: Run, pulse: &mut Pulse<'_, Self>) {
         run.waiting = 0;
         match run.phase {
@@ -382,7 +384,7 @@ impl SemanticPromoter {
         }
     }
 
-    /// The promotion under way, if it is in this phase and this message belongs to it.
+    /// The promotion in progress, if it is in this phase and this message belongs to it.
     fn in_phase(&self, phase: Phase, pulse: &Pulse<'_, Self>) -> Option<Run> {
         let turn = pulse.cause()?.correlation;
         self.run.as_deref().filter(|run| run.phase == phase && run.turn == turn).cloned()
@@ -404,7 +406,8 @@ impl Hears<Promote> for SemanticPromoter {
         let asker = pulse.cause().map(|cause| cause.sender.clone());
         match self.run.as_deref() {
             None => self.begin(asker, pulse),
-            // One that the room began by itself teaches the same: its report is for whoever asks meanwhile.
+            // A promotion that the room began by itself teaches the same. A request that comes meanwhile gets its
+            // report.
             Some(run) if run.asker.is_none() => {
                 let mut run = run.clone();
                 run.asker = asker.map(|asker| (asker, pulse.turn()));
@@ -436,7 +439,7 @@ impl Hears<CandidatesOffered> for SemanticPromoter {
         }));
         run.waiting = run.waiting.saturating_sub(1);
         if run.waiting == 0 {
-            // Sources answer in any order; what is taught must not hang on it.
+            // Sources answer in any order; the lessons must not depend on it.
             run.report.sources.sort();
             run.candidates.make_contiguous().sort_by_key(Offered::key);
             return self.judge(run, pulse);
@@ -466,7 +469,7 @@ impl Hears<EpisodesFetched> for SemanticPromoter {
     fn hear(&self, fetched: &EpisodesFetched, pulse: &mut Pulse<'_, Self>) {
         let Some(mut run) = self.in_phase(Phase::Checking, pulse) else { return };
         run.evidence.extend(fetched.episodes.iter().map(|one| (one.asked.clone(), one.clone())));
-        // One that has more episodes than are fetched at once is checked by itself.
+        // A candidate with more episodes than are fetched at once is checked alone.
         let more = run.candidates.front().filter(|offered| offered.candidate.episodes.len() > run.fetched);
         let undecided = more.is_some() && !law::is_decided(&run.evidence, pulse.settings().witnesses);
         if !undecided {

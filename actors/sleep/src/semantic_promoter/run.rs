@@ -1,4 +1,4 @@
-//! One promotion under way, step by step: offers, judgement, evidence, lessons.
+//! One promotion in progress, step by step: offers, judgement, evidence, lessons.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,10 +8,10 @@ use maxim_bus::signals::promotion::{PromotionCandidate, PromotionEnded, Promotio
 use maxim_bus::{MessageId, Name};
 use serde::{Deserialize, Serialize};
 
-/// Where a promotion stands.
+/// The phase of a promotion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
-    /// Sources were asked what repeats.
+    /// Sources were asked for repeated patterns.
     Offering,
     /// The quick sense of numbers was asked which candidates look like noise.
     Judging,
@@ -26,30 +26,30 @@ pub enum Phase {
 pub struct Offered {
     pub source: String,
     pub candidate: PromotionCandidate,
-    /// It is told anew, where it was promoted before.
+    /// It is a restatement of an earlier promotion.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub contradicted: bool,
 }
 
 impl Offered {
-    /// Under which it is remembered that it was promoted.
+    /// The key under which its promotion is remembered.
     pub fn key(&self) -> String {
         format!("{}: {}", self.source, self.candidate.name)
     }
 }
 
-/// A promotion under way.
+/// A promotion in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Who gets the report, and in which turn; nobody for one that the room began by itself.
+    /// Who gets the report, and in which turn; none for a promotion that the room began by itself.
     pub asker: Option<(Name, MessageId)>,
     pub turn: MessageId,
     pub phase: Phase,
     pub due: Timestamp,
-    /// Answers that are waited for.
+    /// Number of answers it waits for.
     pub waiting: usize,
     pub candidates: VecDeque<Offered>,
-    /// Episodes of those that are being checked that were asked for, in the order of their ids.
+    /// Requested episodes of the candidates being checked, in the order of their ids.
     #[serde(default)]
     pub fetched: usize,
     /// Evidence of the candidates that are being checked.

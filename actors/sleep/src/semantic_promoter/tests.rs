@@ -83,7 +83,7 @@ fn what_an_outsider_said_needs_two_independent_trusted_witnesses() {
     let taught = lesson("nucleus_accumbens", &wanted, &corroborated);
     let sources: Vec<&str> = taught.sources.iter().map(|source| source.id.as_str()).collect();
     assert_eq!(sources, ["t1", "t2"], "outsiders' episodes are no source");
-    // Trusted experience alone needs one.
+    // Only trusted experience: one is enough.
     assert!(corroborate(&candidate("x", &["t1"], &[]), &evidence(vec![one]), 2).is_some());
 }
 
@@ -136,7 +136,7 @@ impl Bench {
         Self { source, rig, lessons: Vec::new() }
     }
 
-    /// Promotes with these candidates and evidence; `verdict` judges every series.
+    /// Runs a promotion with these candidates and this evidence; `verdict` judges every series.
     fn promote(&mut self, candidates: &[PromotionCandidate], verdict: SeriesVerdict) -> PromotionEnded {
         self.offer(candidates, &[], verdict)
     }
@@ -173,7 +173,7 @@ impl Bench {
                 Out::Fetch(asked) => {
                     assert!(asked.ids.len() <= FETCHED, "{} episodes", asked.ids.len());
                     let episodes = asked.ids.iter().enumerate();
-                    // Those of an outsider are named so.
+                    // An outsider's episodes are named this way.
                     let trust = |id: &str| if id.starts_with('p') { Trust::Outside } else { Trust::Own };
                     let episodes =
                         episodes.map(|(n, id)| episode(id, &format!("moment {id}"), trust(id), n as u32)).collect();
@@ -188,7 +188,7 @@ impl Bench {
         panic!("the promotion did not end");
     }
 
-    /// What the room asked others; only one kind is out at a time.
+    /// The room's open questions; only one kind is open at a time.
     fn out(&mut self) -> Vec<Out> {
         let mut all = Vec::new();
         let state = serde_json::to_value(self.rig.region()).expect("plain data");
@@ -266,7 +266,7 @@ fn no_episode_is_left_unfetched_however_many_there_are() {
     let ended = Bench::new().promote(&[of("a", 300), of("b", 300), of("c", 300)], SeriesVerdict::Structured);
     assert!(ended.verdicts.iter().all(|(_, verdict)| *verdict == PromotionVerdict::Promoted), "{:?}", ended.verdicts);
     assert_eq!(ended.verdicts.len(), 3);
-    // Those of an outsider come first, and more of them than are fetched at once.
+    // An outsider's episodes come first, and more of them than are fetched at once.
     let poisoned = of("p", 2 * FETCHED);
     let with = |witnesses: &[&str]| {
         let more = witnesses.iter().map(|id| (*id).to_owned());
@@ -311,7 +311,7 @@ fn what_is_contradicted_is_told_anew_where_it_was_promoted_and_nowhere_else() {
     assert_eq!(of(&bench.offer(&[], against, SeriesVerdict::Structured)), PromotionVerdict::NothingNew);
     bench.promote(std::slice::from_ref(&seen), SeriesVerdict::Structured);
     assert_eq!(of(&bench.offer(&[], against, SeriesVerdict::Structured)), PromotionVerdict::Promoted);
-    // It holds again, though no more of it was seen.
+    // It holds again, although it wasn't observed again.
     assert_eq!(of(&bench.promote(&[seen], SeriesVerdict::Structured)), PromotionVerdict::Promoted);
     let told: Vec<Option<&str>> = bench.lessons.iter().map(|lesson| lesson.definition.as_deref()).collect();
     assert_eq!(told, [Some("works is so."), Some("Lately it goes wrong."), Some("works is so.")]);

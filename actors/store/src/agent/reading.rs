@@ -29,7 +29,7 @@ pub struct Recovered {
     pub root_lsn: Lsn,
     pub events: Vec<Vec<u8>>,
     pub cursors: Cursors,
-    /// As given with the last commit.
+    /// As given in the last commit.
     pub state_hash: u64,
 }
 
@@ -287,7 +287,7 @@ fn inline(value: Option<Value>) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// A key as a person can read it.
+/// A key in a readable form.
 pub fn name(key: &[u8]) -> String {
     key.escape_ascii().to_string()
 }

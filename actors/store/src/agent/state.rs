@@ -78,7 +78,7 @@ pub struct Region {
     pub cursors: Cursors,
     pub state_hash: u64,
     pub root: Option<(u64, Arc<[u8]>)>,
-    /// Those after the root.
+    /// The events after the root.
     pub events: VecDeque<Events>,
     pub event_count: usize,
     pub event_bytes: usize,
@@ -218,14 +218,14 @@ pub struct RegionOnDisk {
     pub meta_written: u64,
     pub slots: [Slot; 2],
     pub last_event: u64,
-    /// Chunks of the manifest of its records.
+    /// Chunks of its records' manifest.
     pub manifest_chunks: u16,
 }
 
 /// One of the two root slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
-    /// 0 when nothing valid is in it.
+    /// 0 when it holds nothing valid.
     pub lsn: u64,
     pub chunks: u16,
     pub bytes: usize,

@@ -1,4 +1,4 @@
-//! One sealed block of a run: sorted entries, searched in place.
+//! One sealed block of a run: sorted entries, searched without copying.
 
 use super::super::codec::{Reader, Writer};
 use super::super::pack::{Block, Pointer};
@@ -28,7 +28,7 @@ pub struct Contents {
     pub entries: u64,
     /// Some key in it is marked as deleted (a tombstone).
     pub deletes: bool,
-    /// Of its long values.
+    /// The pointers of its long values.
     pub pieces: Vec<Pointer>,
     pub last: Vec<u8>,
 }

@@ -1,4 +1,5 @@
-//! Keyed records of one region: a mutable tail in memory (kept by the journal) over sorted runs of sealed blocks.
+//! Keyed records of one region: a mutable tail in memory (kept by the journal), and below it sorted runs of sealed
+//! blocks.
 
 mod block;
 mod merge;
@@ -22,7 +23,7 @@ pub const KEY_BYTES: usize = 128;
 pub const RECORD_BYTES: usize = 16 << 20;
 /// A longer value has its own blocks in the pack, so that neither engine nor tail carries it.
 pub const INLINE_BYTES: usize = 8 << 10;
-/// Bytes of a long value in one block.
+/// Bytes of a long value per block.
 pub const PIECE_BYTES: usize = 64 << 10;
 
 /// The known value of a key.
@@ -30,7 +31,7 @@ pub const PIECE_BYTES: usize = 64 << 10;
 pub enum Value {
     Deleted,
     Inline(Arc<[u8]>),
-    /// In the pack, in pieces.
+    /// Stored in the pack, in pieces.
     Spilled(Arc<[Pointer]>),
 }
 
@@ -73,7 +74,7 @@ impl Value {
         }
     }
 
-    /// The bytes themselves; `None` when deleted.
+    /// The bytes; `None` when deleted.
     pub fn load(&self, pack: &Pack) -> Result<Option<Vec<u8>>, EngineError> {
         match self {
             Self::Deleted => Ok(None),
@@ -228,7 +229,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// The journal must be kept from here on for these records.
+    /// The LSN from which the journal must be kept for these records.
     pub fn first_unsealed(&self) -> Option<u64> {
         let sealing = self.sealing.as_ref().filter(|tail| !tail.map.is_empty()).map(|tail| tail.first);
         sealing.or((!self.tail.map.is_empty()).then_some(self.tail.first))

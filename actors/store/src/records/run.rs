@@ -84,7 +84,7 @@ impl Run {
             pack.read_behind(*at, &mut bytes)?;
         }
         let index =
-            Index::read(&bytes).ok_or_else(|| EngineError::Damaged("an index of records makes no sense".into()))?;
+            Index::read(&bytes).ok_or_else(|| EngineError::Damaged("an index of records is malformed".into()))?;
         let index = Arc::new(index);
         *slot = Some(index.clone());
         Ok(index)
@@ -130,7 +130,7 @@ impl Run {
 }
 
 fn nonsense(at: Pointer) -> EngineError {
-    EngineError::Damaged(format!("the pack's block at {} makes no sense", at.offset))
+    EngineError::Damaged(format!("the pack's block at {} is malformed", at.offset))
 }
 
 /// Looks up keys in ascending order: a block is read and walked once for all keys in it.

@@ -1,4 +1,4 @@
-//! Agents that leave memory and come back.
+//! Agents that are unloaded from memory and loaded again.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn who_was_away_is_what_it_was_and_goes_on() {
         settle(&agent);
         let then = picture(&agent, &ROOMS);
         drop(agent);
-        // Once more, then killed, then closed.
+        // Once more: then killed, then closed.
         leave(&store, "ada");
         assert_eq!(picture(&ada(&store), &ROOMS), then);
         leave(&store, "ada");

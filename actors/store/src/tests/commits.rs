@@ -273,7 +273,7 @@ fn what_every_room_had_dealt_with_is_known_at_the_next_open() {
     }
 }
 
-/// An import puts much into each commit: few places in the order, many bytes.
+/// An import puts much data into each commit: few LSNs, many bytes.
 #[test]
 fn large_commits_do_not_keep_the_journal_for_a_region_that_said_a_little_once() {
     let home = Home::Memory(crate::MemoryEngine::default());

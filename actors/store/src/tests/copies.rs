@@ -333,7 +333,7 @@ fn a_store_in_memory_holds_its_folder_and_leaves_nothing_that_counts_as_lost() {
     drop(store_gone(home.path()));
 }
 
-/// Opened with the usual engine, the folder is a new one.
+/// Opened with the default engine, the folder holds a new store.
 fn store_gone(folder: &Path) -> StateStore {
     let (store, report) = StateStore::open(folder, small()).expect("opens");
     assert!(report.fresh && report.is_sound(), "{report:?}");
@@ -350,7 +350,7 @@ fn a_backup_takes_the_place_of_a_newer_store_which_stays_aside() {
         let before = picture(&agent, &[HIPPOCAMPUS]);
         let place = store.backup_rotating(3).expect("backs up").place;
         fill(&agent, 700, 900);
-        // A newer backup must not win against the one that was asked for.
+        // A newer backup must not be preferred to the requested one.
         store.backup_rotating(3).expect("backs up");
         let options = StoreOptions { engine: kind, ..small() };
         assert!(matches!(StateStore::replace(&place, home.path(), &options), Err(StoreError::Locked { .. })));

@@ -1,4 +1,4 @@
-//! Flipped bits, cut and deleted files: the store starts, and says what it found.
+//! Flipped bits, truncated and deleted files: the store starts, and reports what it found.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -230,7 +230,7 @@ fn what_is_removed_beneath_an_open_store_is_told_nothing_more_is_promised_and_pu
     }
 }
 
-/// Before each block's body in the pack.
+/// Bytes before each block's body in the pack.
 const HEAD_BYTES: usize = 12;
 
 #[test]
@@ -308,7 +308,7 @@ fn filled(turns: u32) -> MemoryEngine {
     disk
 }
 
-/// Two regions say a little and fall silent, a third goes on for long.
+/// Two regions say a little and fall silent, a third continues for long.
 fn with_silent_regions() -> MemoryEngine {
     let disk = MemoryEngine::default();
     let store = Home::Memory(disk.clone()).open();

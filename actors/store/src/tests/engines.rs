@@ -1,4 +1,4 @@
-//! What every engine must do.
+//! Requirements on every engine.
 
 use super::*;
 use crate::engine::VALUE_LIMIT;

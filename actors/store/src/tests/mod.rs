@@ -1,4 +1,4 @@
-//! The same tests over every engine, and those of damage, power cuts and full disks.
+//! The same tests for every engine, and tests of damage, power cuts and full disks.
 
 mod away;
 mod commits;
@@ -27,7 +27,7 @@ pub const GATE: RegionName = "fear_agent";
 /// Long enough for the slowest disk under load; a test that waits this long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A place for a store that can be opened again.
+/// A location of a store that can be opened again.
 pub enum Home {
     Folder(tempfile::TempDir, EngineKind),
     Memory(MemoryEngine),

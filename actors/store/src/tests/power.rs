@@ -5,7 +5,7 @@ use super::*;
 
 const REGIONS: [RegionName; 2] = [HIPPOCAMPUS, GATE];
 
-/// Each step touches both regions in turn, with events, emissions, roots, and records short and long.
+/// Each step commits to both regions in turn, with events, emissions, roots, and short and long records.
 fn step(agent: &AgentStore, n: u64) -> Commit {
     let region = REGIONS[usize::from(n.is_multiple_of(3))];
     let size = if n % 7 == 3 { 20_000 } else { 600 };
@@ -33,7 +33,7 @@ fn truth(steps: u64) -> String {
     seen(&agent)
 }
 
-/// Without the roots' places: a root that is lost with its commit is lost alone.
+/// Without the roots' LSNs: a root lost with its commit is the only loss.
 fn seen(agent: &AgentStore) -> String {
     let mut all = format!("{:?}", agent.head());
     for region in REGIONS {

@@ -1,4 +1,4 @@
-//! Keyed records against a plain map, through sealing, merging and restarts.
+//! Keyed records compared with a plain map, through sealing, merging and restarts.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -210,7 +210,7 @@ fn when_a_quarter_of_much_was_replaced_all_is_rewritten_and_what_is_alive_is_cou
     let noise = noise();
     let write = |from: usize, to: usize, bytes: usize| {
         (from..to).for_each(|n| {
-            // No two in one block begin alike.
+            // No two keys in a block have a common beginning.
             put(&agent, HIPPOCAMPUS, &format!("{n:04}"), &noise[n % 10 * 5_800..][..bytes]);
         });
         crate::upkeep::tend(&agent.shared, &agent.agent, &HIPPOCAMPUS.into()).expect("seals");

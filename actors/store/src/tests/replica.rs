@@ -18,7 +18,7 @@ struct Kept {
     entries: Vec<Vec<u8>>,
     owner: u64,
     refuses: u32,
-    /// Entries that still arrive before the writer dies.
+    /// Number of entries that still arrive before the writer dies.
     until_dead: Option<usize>,
 }
 
@@ -131,7 +131,7 @@ fn another_machine_goes_on_from_the_copy_and_the_journal_whatever_engine_it_has(
             assert_eq!(picture(&ada(&store), &REGIONS), before, "{copy}");
             assert!(store.verify().is_sound(), "{:?}", store.verify());
         }
-        // A third of the way on, the other way round: it has what the first one wrote, and the first one follows.
+        // A third of the way on, in the other direction: it has what the first one wrote, and the first one follows.
         StateStore::replace(&copies.path().join("second"), there.path(), &options(&there)).expect("restores");
         follow(&there, &journal);
         let epoch = agent.epoch(GATE);

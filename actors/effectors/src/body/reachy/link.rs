@@ -22,7 +22,7 @@ use crate::http_client::{self, Roots};
 
 /// Reports of the state per second.
 const STATES: u32 = 20;
-/// How long one call may take.
+/// Time limit of one call.
 const CALL: Duration = Duration::from_millis(500);
 /// A connection that was idle for this long isn't used again: the daemon closes idle ones after 5 s.
 const IDLE: Duration = Duration::from_secs(2);
@@ -218,7 +218,7 @@ async fn hold(link: &Link, client: &Client) {
             return;
         }
         for uuid in running {
-            // One that has just ended answers 500.
+            // A movement that has just ended answers 500.
             let _ = post(link, client, "/api/move/stop", &json!({ "uuid": uuid })).await;
         }
     }

@@ -24,10 +24,10 @@ const SILENT: Duration = Duration::from_millis(600);
 /// Its 20 ms loop computes a target in one turn and moves in the next.
 const LAG: Duration = Duration::from_millis(40);
 
-/// The robot, as its daemon shows it.
+/// The robot, through its daemon.
 pub(super) struct ReachyMini {
     link: Arc<Link>,
-    /// When the motor looked last.
+    /// When the motor last read it.
     looked: Option<Stopwatch>,
     /// Set after the motor was away: what came meanwhile must be read first.
     back: Option<Stopwatch>,

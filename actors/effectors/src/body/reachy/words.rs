@@ -26,12 +26,12 @@ struct HeadPose {
     yaw: f64,
 }
 
-/// One line of the state's stream.
+/// One message of the state's stream.
 #[derive(Debug, PartialEq)]
 pub(super) struct State {
     pub pose: Pose,
     pub motors: String,
-    /// By the daemon's clock.
+    /// On the daemon's clock.
     pub at: jiff::Timestamp,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn state(text: &str) -> Result<State, String> {
         Joint::RightAntenna => antennas[1],
     });
     if !pose.is_finite() {
-        return Err("its state holds what is no number".into());
+        return Err("its state contains a value that isn't a number".into());
     }
     let motors = full.control_mode.ok_or_else(|| missing("control_mode"))?;
     Ok(State { pose, motors, at: full.timestamp.ok_or_else(|| missing("timestamp"))? })

@@ -23,7 +23,7 @@ impl Default for OutsideChannels {
     }
 }
 
-/// Keeps the connections while it is held.
+/// Keeps the connections until it is dropped.
 pub struct Connected {
     _end: watch::Sender<bool>,
 }
@@ -95,7 +95,7 @@ impl OutsideChannels {
     }
 }
 
-/// Growing pauses between attempts to connect.
+/// Growing delays between attempts to connect.
 pub(super) struct BackOff(Duration);
 
 impl BackOff {

@@ -131,7 +131,7 @@ impl Transport for Discord {
         self.check(request, now)?;
         let malformed = |why: String| HookRefused::Malformed(why);
         let body: Json =
-            serde_json::from_slice(request.body).map_err(|error| malformed(format!("the body is no JSON: {error}")))?;
+            serde_json::from_slice(request.body).map_err(|error| malformed(format!("the body isn't JSON: {error}")))?;
         let answered = |body: Json| HookAnswer { content_type: "application/json", body: body.to_string() };
         match body["type"].as_u64() {
             // A ping.

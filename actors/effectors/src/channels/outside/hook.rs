@@ -27,7 +27,7 @@ pub struct Hooked {
     pub answer: HookAnswer,
 }
 
-/// An answer of 200.
+/// An answer with status 200.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookAnswer {
     pub content_type: &'static str,

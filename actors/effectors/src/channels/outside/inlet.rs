@@ -11,7 +11,7 @@ use maxim_bus::latch::StopLatch;
 use super::Line;
 use crate::channels::{Accepted, Desk, Submission};
 
-/// How long the brain may take to have a message on disk.
+/// How long the brain may take to store a message on disk.
 const ACCEPTANCE: Duration = Duration::from_secs(30);
 /// Characters of a stranger's text that are shown, at most.
 const SHOWN: usize = 160;
@@ -141,7 +141,7 @@ impl Inlet {
             |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN).collect::<String>();
         let (name, sender, body) = (self.line.name(), plain(sender), plain(body));
         (self.tell)(format!(
-            "{name}: {sender} is not on channels.{name}.senders and may not command; what was written is recorded: {body}"
+            "{name}: {sender} is not on channels.{name}.senders and may not command; the message is recorded: {body}"
         ));
     }
 }

@@ -16,7 +16,7 @@ use super::{HookRefused, HookRequest, Hooked, Transport};
 /// Who may write, and how much.
 #[derive(Clone, Debug)]
 pub struct SenderPolicy {
-    /// Who may command. Everybody may stop.
+    /// Who may command. Anyone may stop.
     pub senders: AllowList,
     /// Messages of one sender per minute; all unlisted senders count as one.
     pub per_sender: usize,
@@ -24,14 +24,14 @@ pub struct SenderPolicy {
     pub per_channel: usize,
 }
 
-/// A channel and its connection. Outlives its actor.
+/// A channel and its connection. It outlives its actor.
 pub struct Line {
     name: &'static str,
     pub(super) policy: SenderPolicy,
     transport: Option<Arc<dyn Transport>>,
     standing: Mutex<Standing>,
     rates: Mutex<Rates>,
-    /// Strangers that were shown to the owner, the newest last.
+    /// Strangers already shown to the owner, the newest last.
     strangers: Mutex<VecDeque<String>>,
     /// The newest attempts that have left, or must not leave any more.
     attempts: Mutex<VecDeque<(MessageId, u32, Left)>>,
@@ -39,7 +39,7 @@ pub struct Line {
     stops: watch::Sender<u64>,
 }
 
-/// Whether an attempt has left for the provider.
+/// Whether an attempt was sent to the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Yes,
@@ -47,10 +47,10 @@ enum Left {
     Never,
 }
 
-/// Attempts that are remembered; one runs at a time.
+/// Number of remembered attempts; only one runs at a time.
 const ATTEMPTS: usize = 64;
 
-/// Strangers that are remembered as shown.
+/// Number of strangers remembered as shown.
 const STRANGERS: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Line {
         *self.standing.lock().counts.entry(what).or_default() += 1;
     }
 
-    /// Everything was stopped.
+    /// A stop was raised.
     pub(super) fn stopped(&self) {
         self.stops.send_modify(|stops| *stops += 1);
     }

@@ -136,10 +136,7 @@ impl<C: Channel> OutsideActor<C> {
             return Attempted::Refused { why: self.line.unconfigured() };
         };
         if let Err(error) = operation.hands.durable(operation.lsn).await {
-            return Attempted::NotNow {
-                why: format!("its beginning could not be written: {error}"),
-                retry_after_s: None,
-            };
+            return Attempted::NotNow { why: format!("its start could not be stored: {error}"), retry_after_s: None };
         }
         // A newer incarnation reports it as abandoned.
         if !operation.hands.is_current() {

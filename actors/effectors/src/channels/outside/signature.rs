@@ -43,7 +43,7 @@ pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
 pub(super) fn fresh(seconds: &str, now: Timestamp) -> Result<(), HookRefused> {
     let stale = |why: String| Err(HookRefused::Stale(why));
     let Ok(signed) = seconds.parse::<i64>() else {
-        return stale(format!("the time {:?} of the request is no number of seconds", shortened(seconds)));
+        return stale(format!("the time {:?} of the request isn't a number of seconds", shortened(seconds)));
     };
     let off = (i128::from(now.as_second()) - i128::from(signed)).unsigned_abs();
     if off > WINDOW.as_secs().unsigned_abs().into() {

@@ -71,7 +71,7 @@ pub struct Slack {
     pub out: SlackOut,
 }
 
-/// How words go out.
+/// How messages go out.
 pub enum SlackOut {
     /// By a bot's token: to the author, into the thread.
     Bot(String),
@@ -87,7 +87,7 @@ impl Slack {
         let at = request.header("x-slack-request-timestamp");
         let at = at.ok_or_else(|| forged("the header X-Slack-Request-Timestamp is missing"))?;
         let signed = request.header("x-slack-signature").and_then(|value| unhex(value.strip_prefix("v0=")?));
-        let signed = signed.ok_or_else(|| forged("the header X-Slack-Signature is missing or is no v0 signature"))?;
+        let signed = signed.ok_or_else(|| forged("the header X-Slack-Signature is missing or isn't a v0 signature"))?;
         if !is_hmac_sha256(secret.as_bytes(), &[b"v0:", at.as_bytes(), b":", request.body], &signed) {
             return Err(forged(
                 "the signature doesn't fit; compare channels.slack.signing_secret_file with the app's Signing Secret",
@@ -156,7 +156,7 @@ impl Transport for Slack {
     fn hook(&self, request: &HookRequest<'_>, now: Timestamp) -> Result<Hooked, HookRefused> {
         self.check(request, now)?;
         let body: Json = serde_json::from_slice(request.body)
-            .map_err(|error| HookRefused::Malformed(format!("the body is no JSON: {error}")))?;
+            .map_err(|error| HookRefused::Malformed(format!("the body isn't JSON: {error}")))?;
         let answered = |text: &str| HookAnswer { content_type: "text/plain; charset=utf-8", body: text.to_owned() };
         match body["type"].as_str() {
             Some("url_verification") => match body["challenge"].as_str() {

@@ -23,7 +23,7 @@ use super::{Arrived, Inlet, Taken, Transport, address, answers};
 
 /// How long Telegram holds a request open without news.
 const POLL: Duration = Duration::from_secs(50);
-/// How much longer than that an answer may take.
+/// How much longer an answer may take.
 const GRACE: Duration = Duration::from_secs(15);
 /// How often to look for news while messages are left there.
 const LOOK: Duration = Duration::from_secs(1);
@@ -176,7 +176,7 @@ impl Transport for Telegram {
 struct Left {
     /// The first update that was not acknowledged to Telegram.
     offset: Option<i64>,
-    /// Over the rate: when each is tried again.
+    /// Over the rate, with the time of the next attempt.
     later: BTreeMap<i64, Instant>,
     /// Accepted behind those.
     taken: BTreeSet<i64>,

@@ -23,7 +23,7 @@ pub(super) async fn shaken(
     section: &str,
 ) -> Result<TlsStream<TcpStream>, String> {
     let file = authorities.map(Path::to_owned);
-    // Reading the machine's authorities takes longer than others on this thread may wait.
+    // Loading the machine's authorities takes longer than this thread may be blocked.
     let read = tokio::task::spawn_blocking(move || config(file.as_deref())).await.map_err(|error| error.to_string())?;
     let config = read.map_err(|why| format!("TLS: {why}; correct {section}.ca_file"))?;
     let name = ServerName::try_from(host.to_owned()).map_err(|error| format!("TLS: {host:?}: {error}"))?;
@@ -35,7 +35,7 @@ pub(super) async fn shaken(
 }
 
 fn nobody(section: &str) -> String {
-    format!("; nobody speaks TLS at this port: correct the scheme and the port in {section}")
+    format!("; the server doesn't speak TLS at this port: correct the scheme and the port in {section}")
 }
 
 /// The fix for a TLS error among the causes, with a semicolon before it; else empty.
@@ -48,10 +48,10 @@ pub(super) fn fix(error: &(dyn Error + 'static), section: &str) -> String {
     };
     match wrong {
         Bad::UnknownIssuer => {
-            format!("; its authority isn't believed: set {section}.ca_file to the certificate of a private authority")
+            format!("; its authority isn't trusted: set {section}.ca_file to the certificate of a private authority")
         }
         Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {
-            format!("; write the name that stands in the certificate into the address in {section}")
+            format!("; write the name in the certificate into the address in {section}")
         }
         Bad::Expired | Bad::ExpiredContext { .. } | Bad::NotValidYet | Bad::NotValidYetContext { .. } => {
             "; renew the server's certificate, or correct the clock of this machine".into()

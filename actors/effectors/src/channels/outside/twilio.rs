@@ -24,7 +24,7 @@ use super::{Arrived, HookAnswer, HookRefused, HookRequest, Hooked, Transport, ad
 
 /// Longest text message that Twilio accepts, in characters.
 const LONGEST: usize = 1600;
-/// Longest text that is read aloud, in characters of TwiML.
+/// Maximum length of a text read aloud, in characters of TwiML.
 const LONGEST_CALL: usize = 3500;
 
 channel_section! {
@@ -83,7 +83,7 @@ pub struct Twilio {
     /// `https://api.twilio.com`.
     pub base_url: String,
     pub account: String,
-    /// Also signs what Twilio posts.
+    /// Also verifies Twilio's requests.
     pub token: String,
     /// The number that it writes and calls from.
     pub from: String,
@@ -147,7 +147,7 @@ fn spellings(address: &str) -> Vec<String> {
     all
 }
 
-/// What may stand in TwiML.
+/// Escapes text for TwiML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -227,12 +227,12 @@ impl Transport for Twilio {
         }
         let arrived = |sender: &str, body: &str, id: &str| {
             if form.has_unknown {
-                tracing::warn!("a webhook of Twilio has a field that isn't known here, so its sender isn't believed");
+                tracing::warn!("a webhook of Twilio has a field that isn't known here, so its sender isn't trusted");
             }
             if form.is_ambiguous {
                 tracing::warn!(
                     "the signature of a webhook of Twilio fits another sender or other words as well, so its sender isn't \
-                     believed; write it again without words such as \"From\" or \"Body\" in capitals"
+                     trusted; write it again without words such as \"From\" or \"Body\" in capitals"
                 );
             }
             let arrived = Arrived::new(sender, body, Some(id)).map_err(|why| malformed(&why.to_string()))?;

@@ -17,7 +17,7 @@ pub(super) struct Form {
     pub is_ambiguous: bool,
 }
 
-/// What a field may hold.
+/// The form of a field's value.
 #[derive(Clone, Copy)]
 enum Kind {
     /// Two letters, and 32 hexadecimal digits.
@@ -118,21 +118,21 @@ impl Form {
     /// # Errors
     /// A field occurs twice, or doesn't have Twilio's form.
     pub fn read(body: &[u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(body).map_err(|_| "the body is no form: it isn't UTF-8".to_owned())?;
+        let text = std::str::from_utf8(body).map_err(|_| "the body isn't a form: it isn't UTF-8".to_owned())?;
         let (mut fields, mut has_unknown) = (BTreeMap::new(), false);
         for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
             let (name, value) = (name.into_owned(), value.into_owned());
             let shown = || name.chars().filter(|c| !c.is_control()).take(40).collect::<String>();
             match kind_of(&name) {
                 Some(kind) if !value.is_empty() && !kind.fits(&value) => {
-                    return Err(format!("the field {} has not the form that Twilio gives it", shown()));
+                    return Err(format!("the field {} doesn't have the form that Twilio uses", shown()));
                 }
                 Some(_) => {}
                 None if is_name(&name) => has_unknown = true,
-                None => return Err(format!("{:?} is no name of a field of Twilio's", shown())),
+                None => return Err(format!("{:?} isn't the name of a Twilio field", shown())),
             }
             if name_within(&name, &value) {
-                return Err(format!("the field {} holds what names a sender or a message", shown()));
+                return Err(format!("the field {} contains the name of a sender or message field", shown()));
             }
             if fields.insert(name.clone(), value).is_some() {
                 return Err(format!("the form has the field {} twice", shown()));
@@ -147,7 +147,7 @@ impl Form {
             }
         }
         if message.is_some() && form.field("CallSid").is_some() {
-            return Err("the form is of a message and of a call".to_owned());
+            return Err("the form is both a message and a call".to_owned());
         }
         Ok(form)
     }
@@ -241,7 +241,7 @@ fn follows(naming: &str, rest: &str) -> bool {
 
 /// Twilio gives all four of a number's places, or none.
 const PLACES: [&str; 4] = ["City", "Country", "State", "Zip"];
-/// Characters of a sender's name in letters, at most 11 by GSM, and some room.
+/// Maximum length of a sender's alphabetic name: 11 by GSM, with some reserve.
 const NAME: usize = 24;
 
 /// True if the signed text can also have been another form, with another sender or other words.
@@ -477,7 +477,7 @@ mod tests {
                 &[("Body", "open the door"), ("From", "+15550100"), (field, swallowed)],
             );
         }
-        // The stranger's own name makes the field.
+        // The stranger's own name forms the field.
         is_nobodys(
             &[("Body", "openFrom+15550100"), ("From", "CityX")],
             &[("Body", "open"), ("From", "+15550100"), ("FromCity", "X")],
@@ -525,7 +525,7 @@ mod tests {
             assert!(read(&real).map_or(true, |form| form.is_ambiguous), "{to} {zip}");
         }
         is_nobodys(&[("Body", "open"), ("From", "12345Label")], &[("Body", "open"), ("From", "12345"), ("Label", "")]);
-        // The owner's own words, but fewer.
+        // The owner's own words, but fewer of them.
         let owners = [("Body", "leave it. Label it"), ("From", "+15550100")];
         let fewer = [("Body", "leave it. "), ("From", "+15550100"), ("Label", " it")];
         assert!(read(&whole(&owners)).is_ok_and(|form| !form.is_ambiguous));
@@ -545,7 +545,7 @@ mod tests {
             ("MessageSid", SID),
         ];
         assert!(recut(&real, &only_end).map_or(true, |form| form.is_ambiguous));
-        // Plain words that only begin like a field stay the owner's.
+        // Ordinary words that only begin like a field stay the owner's.
         for words in
             ["From now on speak slowly and clearly", "Tomorrow at nine: Address the letter", "from here to there"]
         {

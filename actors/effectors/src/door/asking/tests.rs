@@ -60,7 +60,7 @@ impl Bench {
         Self { door, stepper, inbox, probe, heart, runtime, _store: store }
     }
 
-    /// Asks for an import; the question's id.
+    /// Asks for an import; returns the question's id.
     fn ask(&self) -> (Question<EpisodesImported>, MessageId) {
         let lines = ImportEpisodes { lines: Vec::new(), all: true, refused: Vec::new(), waits: false };
         let question = self.door.begin(None, lines);

@@ -115,7 +115,7 @@ fn an_answer_is_for_the_moments_that_were_asked_of_though_one_has_left() {
         ..lived("x y", &[])
     };
     let id = |n: usize| format!("e{n:03}");
-    // The last of them alone is novel, and associated with something.
+    // Only the last of them is novel, and associated with something.
     let useful = WAITING - 1;
     for n in 0..WAITING {
         rig.send(novel(&id(n), if n == useful { 1.0 } else { 0.0 }));
@@ -173,7 +173,7 @@ fn what_a_person_has_forgotten_is_judged_no_more_and_no_id_of_it_is_kept() {
     let held = kept.root.iter().chain(&kept.events).any(|bytes| String::from_utf8_lossy(bytes).contains("secret"));
     assert!(!held, "neither its root nor the events since name it");
     rig.crash();
-    // The answer is read by the places of those that were asked of.
+    // The answer is read by the positions in the question.
     let expected = rig.region().taught(rig.region().asked.expect("asked").0, &[("told".into(), 0.5)], ETA);
     rig.send(AssociationsFollowed {
         next: vec![vec![("a".into(), 9.0)], vec![("b".into(), 1.0)]],

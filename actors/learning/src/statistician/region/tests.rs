@@ -28,7 +28,7 @@ fn result(tool: &str, success: bool, duration_us: u64) -> ToolResult {
     }
 }
 
-/// The room with the two senses answering at once, as they do in the running brain.
+/// The room with both senses answering at once, as in the running brain.
 struct Desk {
     rig: Rig<Statistician>,
 }
@@ -38,7 +38,8 @@ impl Desk {
         Self { rig: Rig::new(StatisticianSettings::default(), ear::<PatternConfirmed>) }
     }
 
-    /// Sends, and answers what is asked. A question goes to its room alone, so it shows in the state, not to the ear.
+    /// Sends, and answers its questions. A question goes only to its room, so the test sees it in the state and not
+    /// by hearing.
     fn send<S: maxim_bus::Signal>(&mut self, signal: S) {
         self.rig.send(signal);
         for exact in [false, true] {

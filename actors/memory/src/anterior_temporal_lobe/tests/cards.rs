@@ -43,7 +43,7 @@ fn count(rig: &Rig<AnteriorTemporalLobe>, prefix: &str) -> usize {
     rig.records().prefixed(prefix.as_bytes(), usize::MAX).len()
 }
 
-/// Records that a start reads, by the kind of their keys.
+/// Number of records that a start reads, by the kind of their keys.
 fn read_at_start(rig: &Rig<AnteriorTemporalLobe>, kind: &str) -> usize {
     rig.woken_by()[0].iter().filter(|(key, _)| Path::new(&*String::from_utf8_lossy(key)).starts_with(kind)).count()
 }
@@ -78,7 +78,7 @@ fn a_start_reads_cards_alone_and_knows_what_was_known() {
 fn a_store_of_before_gets_its_cards_in_steps() {
     let mut rig = taught();
     let before = answers(&mut rig);
-    // As it was written: vectors, no cards, and a state without a word of them.
+    // As older programs wrote it: vectors, no cards, and a state that doesn't mention them.
     let mut state = serde_json::to_value(rig.region()).expect("a state");
     state.as_object_mut().expect("an object").remove("carded");
     let table = TokenTable::embedded();

@@ -135,7 +135,7 @@ fn what_a_document_says_otherwise_now_replaces_what_it_said() {
     let texts: Vec<&str> = found.passages.iter().map(|passage| passage.text.as_str()).collect();
     assert_eq!(texts, ["The zeppelin is 120 m long."]);
     assert_eq!((found.definition.as_str(), found.reinforcements), ("The zeppelin is 120 m long.", 1));
-    // Read once more, it is known.
+    // Read again, it is known.
     rig.send(part("zeppelin.md", "# Zeppelin\n\nThe zeppelin is 120 m long.\n"));
     let done = rig.heard::<DocumentIngested>().pop().expect("an answer");
     assert_eq!((done.known, done.changed), (1, 0), "{done:?}");
@@ -222,7 +222,7 @@ fn a_document_becomes_concepts_with_their_passages() {
     rig.send(part);
     let again = rig.heard::<DocumentIngested>().remove(0);
     assert_eq!((again.created, again.reinforced, again.known), (0, 0, 4), "{again:?}");
-    // Own experience of a thing that was read about makes it known from both.
+    // Own experience of a thing that was read about adds to its evidence.
     learn(&mut rig, vec![lesson("mug", "", &["e1"])]);
     assert_eq!(find(&mut rig, named("mug"))[0].provenance, ConceptProvenance::Hybrid);
 }

@@ -17,7 +17,7 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// About normal: twelve uniform numbers (Irwin and Hall).
+    /// Approximately normal: twelve uniform numbers (Irwin and Hall).
     fn normal(&mut self) -> f32 {
         (0..12).map(|_| (self.next() >> 40) as f32 / (1u64 << 24) as f32).sum::<f32>() - 6.0
     }
@@ -58,7 +58,7 @@ fn the_nearest_of_clusters_are_found() {
     assert!(recall >= 0.95, "{recall}");
 }
 
-/// Lines of real text of the development data: what was said, questions, descriptions, requests.
+/// Lines of real text from the development data: remarks, questions, descriptions, requests.
 fn real_texts() -> Option<Vec<String>> {
     fn gather(folder: &PathBuf, into: &mut BTreeSet<String>) {
         let mut entries: Vec<PathBuf> =

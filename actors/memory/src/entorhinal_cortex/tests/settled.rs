@@ -27,7 +27,7 @@ fn forget(rig: &mut Rig<EntorhinalCortex>, which: std::ops::Range<usize>) {
     rig.send(SituationsStored { stored: Vec::new(), forgotten });
 }
 
-/// Answers by a situation in the segment, by one behind it, and by words.
+/// Answers by a situation in the segment, by one after it, and by words.
 fn answers(rig: &mut Rig<EntorhinalCortex>) -> Vec<SimilarFound> {
     let of = |id: &str| FindSimilar { memory_id: Some(id.into()), limit: 8, ..FindSimilar::default() };
     let words = FindSimilar { context: Some("where the kettle went".into()), limit: 8, ..FindSimilar::default() };

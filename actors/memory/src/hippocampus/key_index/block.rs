@@ -11,18 +11,18 @@ const KIND: [u8; 4] = *b"MXK1";
 pub(super) struct Place {
     pub block: u32,
     at: u32,
-    /// Members.
+    /// Number of members.
     pub count: u16,
     dense: bool,
 }
 
-/// A sealed block's bytes and the ordinal of its first document.
+/// A sealed block's bytes, and the ordinal of its first document.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub bytes: Arc<[u8]>,
     pub base: u32,
     pub documents: u32,
-    /// Its earliest and its latest document, in microseconds since 1970.
+    /// Times of its earliest and its latest document, in microseconds since 1970.
     span: (i64, i64),
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Opened {
     pub keys: Vec<(String, Place)>,
 }
 
-/// `keys` sorted, with ascending members counted from the block's first document.
+/// `keys` must be sorted, with ascending members counted from the block's first document.
 pub(super) fn pack(documents: &[u32], times: &[i64], keys: &[(String, Vec<u16>)]) -> Vec<u8> {
     let mut out = Packer::new(KIND);
     out.count(documents.len());
@@ -78,13 +78,13 @@ pub(super) fn open(bytes: &[u8], block: u32) -> Result<Opened, DamagedSegment> {
 }
 
 impl Block {
-    /// `times` of its documents, in their order.
+    /// `times`: those of its documents, in order.
     pub(super) fn new(bytes: Arc<[u8]>, base: u32, times: &[i64]) -> Self {
         let span = times.iter().fold((i64::MAX, i64::MIN), |(first, last), time| (first.min(*time), last.max(*time)));
         Self { bytes, base, documents: times.len() as u32, span }
     }
 
-    /// When its latest document was, in microseconds since 1970.
+    /// The time of its latest document, in microseconds since 1970.
     pub(super) fn latest(&self) -> i64 {
         self.span.1
     }
@@ -187,7 +187,7 @@ impl Block {
                 !shared || visit(self.base + u32::from(member))
             });
         }
-        // All are dense: eight documents at a time.
+        // All sets are dense: eight documents at a time.
         let bytes = (self.documents as usize).div_ceil(8);
         (0..bytes).rev().all(|byte| {
             let read = |p: &Place| self.bytes.get(p.at as usize + byte).copied().unwrap_or(0);

@@ -40,7 +40,7 @@ impl Wanted {
     }
 }
 
-/// A kind of key; its letter begins the key.
+/// A kind of key; the key begins with its letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Goal,
@@ -61,7 +61,7 @@ impl Field {
         }
     }
 
-    /// Case and runs of white space don't matter; `_` and `-` are spaces, so that "coffee_mug" is "coffee mug".
+    /// Case and runs of white space are ignored; `_` and `-` count as spaces, so "coffee_mug" equals "coffee mug".
     pub(super) fn key(self, value: &str) -> String {
         let letter = self.letter();
         let lower = value.to_lowercase();

@@ -8,7 +8,7 @@ use super::KeyIndex;
 use super::filter::{Field, Wanted};
 use crate::hippocampus::law::{goal_similarity, proximity};
 
-/// What two documents have in common by their keys.
+/// The similarity of two documents by their keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Likeness {
     /// Jaccard of the objects; `None` if one has none.
@@ -20,7 +20,7 @@ pub struct Likeness {
     pub proximity: f64,
 }
 
-/// The keys of one document, ready to be compared with many.
+/// The keys of one document, prepared for many comparisons.
 pub struct Compared<'a> {
     index: &'a KeyIndex,
     time: i64,

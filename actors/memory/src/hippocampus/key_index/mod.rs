@@ -24,11 +24,11 @@ use filter::{Field, Wanted, success_key};
 pub use kindred::{Compared, Likeness};
 use traits::Traits;
 
-/// The index. Documents are numbered by the caller, ascending, as in the text index.
+/// The index. The caller numbers documents in ascending order, as in the text index.
 #[derive(Debug, Default)]
 pub struct KeyIndex {
     blocks: Vec<Block>,
-    /// Ascending by block.
+    /// Sorted by block.
     directory: HashMap<String, Vec<Place>>,
     /// Ordinals of unsealed documents, ascending.
     tail: HashMap<String, Vec<u32>>,
@@ -72,7 +72,7 @@ impl KeyIndex {
         self.documents.is_empty()
     }
 
-    /// Indexes an episode under a number above all earlier ones.
+    /// Indexes an episode under a number larger than all earlier ones.
     pub fn add(&mut self, document: u32, episode: &EpisodicMemory) -> Result<(), NotIndexed> {
         if let Some(&last) = self.documents.last()
             && last >= document
@@ -183,7 +183,7 @@ impl KeyIndex {
         count + whole
     }
 
-    /// The newest that pass, and how many were looked at.
+    /// The newest matching documents, and how many were examined.
     fn newest(&self, filter: &EpisodeFilter, limit: usize) -> (Vec<u32>, usize) {
         // The oldest first. If documents were not added in the order of time, the newest may come last.
         let mut newest = BinaryHeap::new();
@@ -205,7 +205,7 @@ impl KeyIndex {
         (newest.into_iter().map(|Reverse((_, ordinal))| self.documents[ordinal as usize]).collect(), looked)
     }
 
-    /// All documents that pass, ascending, for a ranked search among them.
+    /// All matching documents, ascending, for a ranked search among them.
     pub fn matching(&self, filter: &EpisodeFilter) -> Vec<u32> {
         let mut found = Vec::new();
         self.visit(&Wanted::of(filter), &|_| true, &mut |ordinal| {
@@ -293,7 +293,7 @@ impl KeyIndex {
         last.map_or(0, |document| document + 1)
     }
 
-    /// Number of documents that wait for sealing.
+    /// Number of unsealed documents.
     pub fn unsealed(&self) -> usize {
         self.documents.len() - self.sealed as usize
     }

@@ -12,7 +12,7 @@ pub(super) struct Traits {
     numbers: HashMap<Arc<str>, u32>,
     keys: Vec<Arc<str>>,
     ids: Vec<u32>,
-    /// End of each document's stretch of `ids`.
+    /// The end of each document's range in `ids`.
     ends: Vec<u32>,
 }
 
@@ -33,7 +33,7 @@ impl Traits {
         compared.iter().any(|field| key.starts_with(field.letter())).then(|| self.number(key))
     }
 
-    /// Appends a document.
+    /// Adds a document.
     pub fn push(&mut self, ids: impl IntoIterator<Item = u32>) {
         self.ids.extend(ids);
         self.ends.push(self.ids.len() as u32);

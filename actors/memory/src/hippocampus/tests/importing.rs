@@ -159,7 +159,7 @@ fn a_whole_record_that_was_edited_is_refused_and_one_that_sleep_or_use_changed_i
     let young = exported(&bench);
     assert!(bench.sleep().compressed > 0);
     let small = exported(&bench);
-    // Either way round.
+    // In either order.
     let mut other = Bench::new(None);
     assert_eq!(carry(&mut other, &young).kept, 300);
     let again = carry(&mut other, &small);
@@ -183,7 +183,7 @@ fn a_whole_record_that_was_edited_is_refused_and_one_that_sleep_or_use_changed_i
         assert_eq!((carried.kept, carried.known, carried.bad.len()), (0, 0, 1), "{line}");
         assert!(carried.bad[0].1.contains("kept already with other content"), "{:?}", carried.bad);
     }
-    // Used since: it counts as known.
+    // Used since then, it counts as known.
     let used = edited(open, "/episode/access_count", json!(7));
     assert_eq!(carry(&mut other, &[used]).known, 1);
 }

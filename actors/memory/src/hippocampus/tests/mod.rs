@@ -105,7 +105,7 @@ impl Bench {
         self.rig.heard::<EpisodesCompressed>().pop().expect("an answer")
     }
 
-    /// A whole sleep; `after` each step.
+    /// A whole sleep; runs `after` after each step.
     pub fn sleep_with(&mut self, mut after: impl FnMut(&mut Self)) -> EpisodeTally {
         let sleep = self.begin_sleep();
         while !self.score(sleep).done {
@@ -161,7 +161,7 @@ const ROOMS: [&str; 8] = ["kitchen", "office", "hallway", "garage", "cellar", "b
 const DEEDS: [&str; 6] = ["find", "clean", "move", "inspect", "repair", "count"];
 const NAMES: [&str; 10] = ["Anna", "Bo", "Carla", "Dmitri", "Emre", "Fatima", "Greta", "Hugo", "Ines", "Jonas"];
 
-/// A life of `count` moments that ended `days_ago` days before the bench's Monday, a moment every ten minutes.
+/// A life of `count` moments that ended `days_ago` days before the bench's Monday, one every ten minutes.
 pub fn life(count: usize, days_ago: i64, seed: u64) -> Vec<serde_json::Value> {
     let mut chance = Chance(seed);
     let end = monday_morning() - SignedDuration::from_hours(24 * days_ago);

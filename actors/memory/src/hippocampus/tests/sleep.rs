@@ -25,7 +25,7 @@ fn by_tool(bench: &mut Bench, i: usize) -> Vec<String> {
     bench.recall(filter).into_iter().map(|episode| episode.id).collect()
 }
 
-/// Questions whose answer is one moment each: number and thing.
+/// Questions with exactly one matching moment each: number and thing.
 fn questions(lines: &[serde_json::Value]) -> Vec<(String, String)> {
     let words = |line: &serde_json::Value| {
         let text = line["text"].as_str().expect("a text");
@@ -281,7 +281,7 @@ fn what_it_says_that_it_is_woken_by_is_what_it_is_woken_by() {
 #[test]
 fn a_start_reads_no_vectors_but_those_of_which_it_does_not_know_whose_they_are() {
     let mut bench = Bench::new(None);
-    // What is sealed at one import is written at the next.
+    // A segment sealed during one import is written at the next.
     for part in 0..14 {
         bench.import(life(450, 50, 8 + part));
     }
@@ -381,7 +381,7 @@ fn what_alone_stands_for_its_hour_of_the_week_is_kept_and_the_same_beside_anothe
     let at = |id: &str, time: &str| json!({"id": id, "timestamp": format!("2025-12-26T{time}:00Z"), "tool": id, "success": false, "salience": 0.2});
     bench.import([at("alone", "04:10"), at("beside", "13:10"), at("another", "13:40")]);
     let tally = bench.sleep();
-    // Ten days are an access of 1/(1 + √10) = 0.24; with 0.06 of importance it is low, and half as much again is not.
+    // Ten days give an access of 1/(1 + √10) = 0.24. With 0.06 of importance that is low; half as much again is not.
     assert_eq!((tally.pruned, bench.stats().0), (2, 1), "{tally:?}");
     let left = bench.recall(EpisodeFilter { tool_name: Some("alone".into()), ..EpisodeFilter::default() });
     assert_eq!(left.len(), 1);

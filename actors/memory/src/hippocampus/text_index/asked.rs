@@ -5,7 +5,7 @@ use super::people::Named;
 use super::statement::Statement;
 use maxim_language::Word;
 
-/// Words that ask for a time, in the languages whose function words are known.
+/// Words that ask for a time, in the languages with known function words.
 const WHEN: [&str; 27] = [
     "when", "long", "date", "day", "year", "month", "week", "time", "often", "since", "ago", "recently", "wann",
     "lange", "tag", "jahr", "monat", "quand", "jour", "année", "cuándo", "día", "año", "quando", "giorno", "dia",
@@ -13,7 +13,7 @@ const WHEN: [&str; 27] = [
 ];
 /// Words that ask for the time of the thing that they themselves name: "When did he run again after the operation?"
 const TIME: [&str; 6] = ["when", "wann", "quand", "cuándo", "quando", "wanneer"];
-/// Words that ask for somebody, a place or a name.
+/// Words that ask for a person, a place or a name.
 const WHO: [&str; 25] = [
     "who", "whom", "whose", "where", "which", "name", "names", "called", "city", "country", "state", "wer", "wem",
     "wen", "wo", "wohin", "heißt", "qui", "où", "quién", "dónde", "chi", "dove", "quem", "onde",

@@ -20,7 +20,7 @@ pub enum NamedDate {
     Year(i16),
 }
 
-/// Days `from..=to` and how well a day in them fits, 0 to 1.
+/// Days `from..=to`, and how well a day in them fits, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DayRange {
     pub from: i32,

@@ -9,7 +9,7 @@ use super::{TextIndex, order};
 const SEEDS: usize = 3;
 /// A document below this share of the best score is not one of them.
 const SEED_SHARE: f32 = 0.7;
-/// Documents that inherit, in the order of experience.
+/// Number of inheriting documents, in the order of experience.
 const STEPS: usize = 5;
 /// Share that the next document gets of what the previous one got.
 const DECAY: f32 = 0.8;

@@ -12,12 +12,12 @@ use unicode_normalization::char::is_combining_mark;
 use super::related::SoftTerm;
 use super::vocabulary::Vocabulary;
 
-/// Letters that two words share at their beginning or end, at least.
+/// Minimum number of letters that two words share at their beginning or end.
 const SHARED: usize = 4;
 /// The same if neither is a part of the other and more than an ending differs: many words of a language share prefixes
 /// and endings.
 const SHARED_OF_LONG: usize = 6;
-/// Letters of an ending, at most.
+/// Maximum length of an ending, in letters.
 const ENDING: usize = 3;
 /// Stems with the same beginning or end that are considered, the oldest first. This bounds the cost of a question.
 const MOST_LOOKED_AT: usize = 1024;

@@ -12,7 +12,7 @@ use super::statement::Statement;
 
 /// Documents of a group, as a power of two.
 pub const GROUP_BITS: u32 = 2;
-/// Groups beyond the first and the last, so that a group's neighbours always exist.
+/// Groups before the first and after the last, so that a group's neighbours always exist.
 pub const BORDER: usize = 2;
 
 /// A document with the hit of a stem.
@@ -29,19 +29,19 @@ pub struct Scratch {
     pub hits: Vec<OwnHit>,
     /// Best hit of the present stem, by group.
     best: Vec<f32>,
-    /// Σ rarity · best near, by group.
+    /// Σ rarity · best hit near the group, by group.
     pub bounds: Vec<f32>,
     /// Number + 1 of a group among those that are examined.
     pub slots: Vec<u32>,
 }
 
-/// Documents of people whom the question names, ascending.
+/// Documents of people named in the question, ascending.
 pub struct OfPeople<'a> {
     /// Documents that speak of an absent person.
     pub mentions: &'a [u32],
     /// Documents in which they took part.
     pub spoken: &'a [u32],
-    /// Rarity of all words of the question.
+    /// Rarity of all words of the question together.
     pub total: f32,
 }
 

@@ -7,7 +7,7 @@ use super::{TextIndex, beginning};
 use maxim_language::calibrated;
 use maxim_language::packed::PackedVector;
 
-/// A stem in more than this share of the documents says little.
+/// A stem in more than this share of the documents is too common.
 const COMMON_SHARE: usize = 20;
 /// With fewer documents than this, even a common stem is considered.
 const FEW: usize = 256;

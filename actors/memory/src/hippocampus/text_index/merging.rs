@@ -11,7 +11,7 @@ use crate::packing::DamagedSegment;
 /// A merge in progress.
 #[derive(Debug)]
 pub struct Merging {
-    /// Segment, number of its first document, and the next of its stems.
+    /// Segment, number of its first document, and its next stem.
     opened: Vec<(Segment, u32, usize)>,
     merged: Draft,
     dead: Vec<u32>,

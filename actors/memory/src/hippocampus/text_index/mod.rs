@@ -103,7 +103,7 @@ struct Sitting {
     asks: bool,
 }
 
-/// The index. Documents are numbered by the caller, ascending.
+/// The index. The caller numbers documents in ascending order.
 #[derive(Default)]
 pub struct TextIndex {
     segments: Vec<Segment>,
@@ -211,7 +211,7 @@ impl TextIndex {
         self.documents.is_empty()
     }
 
-    /// Indexes a document. `document` must be above all earlier ones.
+    /// Indexes a document. `document` must be larger than all earlier numbers.
     pub fn add(&mut self, document: u32, fields: &Fields) -> Result<(), NotIndexed> {
         if let Some(&last) = self.documents.last()
             && last >= document
@@ -346,7 +346,7 @@ impl TextIndex {
         }
     }
 
-    /// Number of documents that wait for sealing.
+    /// Number of unsealed documents.
     pub fn unsealed(&self) -> usize {
         self.documents.len() - self.sealed as usize
     }
@@ -458,7 +458,7 @@ impl TextIndex {
         meaning.vectors.lacking().filter_map(|at| self.documents.get(at).copied()).collect()
     }
 
-    /// Gives a document its vector.
+    /// Sets the vector of a document.
     pub fn set_vector(&mut self, document: u32, vector: PackedVector) {
         let at = self.ordinal(document);
         if let (Some(meaning), Some(at)) = (&mut self.meaning, at) {
@@ -484,7 +484,7 @@ impl TextIndex {
         self.meaning.as_ref().map_or((0, 0), |meaning| meaning.vectors.sound_from())
     }
 
-    /// Stretches of vectors that are in memory.
+    /// Ranges of vectors that are in memory.
     #[cfg(test)]
     pub fn vectors_in_memory(&self) -> usize {
         self.meaning.as_ref().map_or(0, |meaning| meaning.vectors.read())

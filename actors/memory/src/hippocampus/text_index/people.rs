@@ -20,7 +20,7 @@ pub struct People {
     by_group: HashMap<Vec<u32>, u32>,
 }
 
-/// A question split into the people it names and the words that are left.
+/// A question, split into the people it names and the remaining words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     /// Sorted, distinct.
@@ -35,7 +35,7 @@ fn key(name: &str) -> String {
 }
 
 impl People {
-    /// How many people are known.
+    /// Number of known people.
     pub fn count(&self) -> usize {
         self.names.len()
     }
@@ -87,7 +87,7 @@ impl People {
         Some(id)
     }
 
-    /// Takes the names of known people out of a question: whole names first, then single parts of a name, then a
+    /// Removes the names of known people from a question: whole names first, then single parts of a name, then a
     /// capitalised short form that begins exactly one known name ("Mel" for "Melanie").
     pub fn named_in(&self, question: &[Word]) -> Named {
         let mut named = Named::default();
@@ -123,7 +123,7 @@ impl People {
         }
         for length in (1..=words.len().min(MOST_WORDS_OF_A_NAME)).rev() {
             let said = &joined[..ends[length - 1]];
-            // "Will" is a person, "will" at the start of a question is not.
+            // "Will" is a person, "will" at the start of a question isn't.
             let plain = !words[0].capital || words[0].opens_sentence;
             let doubtful = length == 1 && plain && is_stop_word(said);
             if let Some(id) = self.by_name.get(said)
@@ -152,7 +152,7 @@ impl People {
     }
 }
 
-/// Parts with digits, or of one or two letters, don't single out a person.
+/// Parts with digits, or of one or two letters, don't identify a person.
 fn is_name_part(part: &str) -> bool {
     part.len() >= 3 && part.chars().all(char::is_alphabetic)
 }

@@ -46,15 +46,15 @@ section! {
 /// costs less than a point of recall@10 on dialogues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
-    /// Share of a neighbour's hit that a document inherits per step within its sitting, in [0, 1]; 0 switches spreading
-    /// off.
+    /// Share of a neighbour's hit that a document inherits per step within its session, in [0, 1]; 0 switches
+    /// spreading off.
     pub neighbour_decay: f32,
     /// Steps that a hit reaches, 0 to 5.
     pub neighbour_steps: usize,
     /// Part of this that a document inherits if nobody talks, in [0, 1]: neighbours of a reading or a log line seldom
     /// have the same subject.
     pub silent: f32,
-    /// Weight of the coverage by the whole sitting.
+    /// Weight of the coverage by the whole session.
     pub sitting: f32,
     /// Weight of a date in the question that fits the document's.
     pub date: f32,
@@ -78,9 +78,9 @@ pub struct Weights {
     pub related: usize,
     /// Weight of a stem that is only similar by its letters, in a question of another language than English.
     pub forms: f32,
-    /// Weight of the cosine of the question and the document.
+    /// Weight of the cosine between the question and the document.
     pub alike: f32,
-    /// Weight of the same, averaged over the neighbours in the sitting.
+    /// Weight of the same, averaged over the neighbours in the session.
     pub alike_near: f32,
     /// Both if an external encoder reads them: it reads sentences better than the embedded table, so it weighs more.
     pub meant: f32,
@@ -154,7 +154,7 @@ impl Meant {
     }
 }
 
-/// A question to the index.
+/// A query to the index.
 #[derive(Clone, Debug, Default)]
 pub struct Query<'a> {
     pub text: &'a str,
@@ -203,11 +203,11 @@ pub enum By {
     Words,
     /// Only words of its neighbours in the sitting.
     Neighbours,
-    /// Only its meaning.
+    /// Only by its meaning.
     Meaning,
 }
 
-/// A document found.
+/// A found document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
     pub document: u32,

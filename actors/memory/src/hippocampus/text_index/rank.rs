@@ -7,14 +7,14 @@ use super::query::{By, Hit, Weights};
 use super::score::{MOST_STEPS, decay_window};
 use super::statement::Statement;
 
-/// Documents of a group.
+/// Number of documents in a group.
 const GROUP: usize = 1 << GROUP_BITS;
 /// Groups that a hit reaches, including its own.
 const REACHED: usize = 2 * BORDER + 1;
 /// Groups that are examined, at most: those that can contain the best. In a larger store, one of several equally good
 /// documents may be missed.
 const MOST_GROUPS: usize = 256;
-/// Steps before and after that a document in the middle of its sitting has.
+/// The steps before and after a document in the middle of its session.
 const FULL_REACH: u8 = (MOST_STEPS as u8) << 4 | MOST_STEPS as u8;
 
 /// The second pass.
@@ -97,7 +97,7 @@ impl Best {
     }
 }
 
-/// What the documents of a sitting get beside their own words.
+/// The score of a session's documents apart from their own words.
 #[derive(Clone, Copy)]
 struct Base {
     words: f32,
@@ -207,7 +207,7 @@ impl Ranking<'_> {
         slots.resize(bounds.len(), 0);
         let mut taken: Vec<u32> = Vec::with_capacity(groups.len() * REACHED);
         for (_, group) in groups {
-            // With the border before it, the group and what reaches it begin at its own number.
+            // With the border before it, a group and its reach begin at its own number.
             for place in *group..*group + REACHED as u32 {
                 if slots[place as usize] == 0 {
                     taken.push(place);
@@ -253,7 +253,7 @@ impl Ranking<'_> {
         (near, worded)
     }
 
-    /// Adds a stem to the documents of a group: the best of the hits around, each by its distance, within the sitting.
+    /// Adds a stem to the documents of a group: the best hit nearby, weighted by its distance, within the session.
     #[inline]
     fn add_near(
         &self,
@@ -308,7 +308,7 @@ impl Ranking<'_> {
         }
     }
 
-    /// Statement and question parts by mark byte.
+    /// Score of statements and questions by mark byte.
     fn mark_scores(&self) -> [f32; 256] {
         std::array::from_fn(|marks| {
             let marks = Statement(marks as u8);

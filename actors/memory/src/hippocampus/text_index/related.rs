@@ -12,9 +12,9 @@ use maxim_language::packed::{PackedVector, dot};
 
 /// Cosine at and below which words don't help each other.
 const WORD_FLOOR: f32 = 0.2;
-/// Asked stems that are kept, at most.
+/// Maximum number of stored asked stems.
 const MOST_KEPT: usize = 4096;
-/// Nearest stems that are found, at most.
+/// Maximum number of nearest stems per asked stem.
 pub const MOST_RELATED: usize = 20;
 
 /// A stem of the store that stands for an asked one.
@@ -27,7 +27,7 @@ pub struct SoftTerm {
 }
 
 struct Neighbours {
-    /// Stems and form changes that were looked at.
+    /// Number of stems and form changes that were processed.
     stems: usize,
     changes: usize,
     vector: PackedVector,
@@ -35,7 +35,7 @@ struct Neighbours {
     list: Vec<(f32, u32)>,
 }
 
-/// Vectors of stems, and what was asked.
+/// Vectors of stems, and the asked stems.
 #[derive(Default)]
 pub struct Related {
     steps: Vec<i8>,
@@ -44,7 +44,7 @@ pub struct Related {
     asked: HashMap<Arc<str>, Neighbours>,
 }
 
-/// Numbers, identifiers and single letters mean nothing by themselves.
+/// Numbers, identifiers and single letters have no meaning by themselves.
 fn has_meaning(form: &str) -> bool {
     form.chars().count() >= 3 && form.chars().all(char::is_alphabetic)
 }
@@ -109,7 +109,7 @@ impl Related {
         found
     }
 
-    /// Vectors of new stems and of those whose word changed.
+    /// Adds vectors of new stems and of stems whose word changed.
     pub fn keep_up(&mut self, vocabulary: &Vocabulary, encoder: &dyn Encoder) {
         let entries = vocabulary.entries();
         let dims = encoder.dims();

@@ -7,7 +7,7 @@ pub const MOST_STEPS: usize = 5;
 const K1: f32 = 0.9;
 /// Length normalisation of documents; low, so that short greetings don't win.
 const B: f32 = 0.2;
-/// The usual values for long texts, used for a sitting as one document.
+/// The usual values for long texts, used for a session as one document.
 const SITTING_K1: f32 = 1.2;
 const SITTING_B: f32 = 0.75;
 
@@ -22,12 +22,12 @@ fn saturate(count: f32, k1: f32, b: f32, relative_length: f32) -> f32 {
     count * (k1 + 1.0) / (count + k1 * (1.0 - b + b * relative_length))
 }
 
-/// Hit of a stem in a whole sitting.
+/// Hit of a stem in a whole session.
 pub fn sitting_hit(count: f32, relative_length: f32) -> f32 {
     saturate(count, SITTING_K1, SITTING_B, relative_length)
 }
 
-/// Hit of a stem that occurs once, by length of the document, so that the common case is a look-up.
+/// Hits of stems that occur once, by document length, so that the common case is a table lookup.
 pub struct HitTable {
     once: [f32; 256],
     average: f32,

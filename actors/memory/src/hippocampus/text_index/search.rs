@@ -35,7 +35,7 @@ const OWN_POSTINGS: usize = 32_768;
 /// question. A store that says the same all day has stems that are nearly everywhere.
 const TELLING: f32 = 1.0 / 32.0;
 const FEW_POSTINGS: usize = 512;
-/// Stems that stand for one of the question by their letters.
+/// Number of stems that stand for one of the question by their letters.
 const ALIKE_FORMS: usize = 8;
 /// Weight of near meanings in a language of which the embedded table knows little more than letters.
 const FOREIGN: f32 = 0.4;
@@ -72,7 +72,7 @@ pub(super) struct Cue<'a> {
     stem: String,
     /// The question's own word.
     form: String,
-    /// The exact stem first, related ones after it.
+    /// The exact stem first, followed by related ones.
     pub(super) lists: Vec<List<'a>>,
     pub(super) rarity: f32,
 }
@@ -112,7 +112,7 @@ impl TextIndex {
         self.search_where(query, limit, None)
     }
 
-    /// The best among the documents of an ascending list. Others still lend their words to their neighbours.
+    /// The best documents of an ascending list. Others still pass their words on to their neighbours.
     pub fn search_within(&self, query: &Query, documents: &[u32], limit: usize) -> Vec<Hit> {
         self.search_where(query, limit, Some(documents))
     }
@@ -272,7 +272,7 @@ impl TextIndex {
         List { sealed, tail: self.tail.list(stem), weight }
     }
 
-    /// Adds the documents of near meaning that aren't among the best by words.
+    /// Adds documents near in meaning that aren't among the best by words.
     fn add_near(
         &self,
         meant: &Meant,
@@ -295,7 +295,7 @@ impl TextIndex {
         hits.extend(rest.map(|(document, lost)| Hit { document, score: -lost, by: By::Meaning }));
     }
 
-    /// Adds how near the documents' meaning is to the question's, and that of their neighbours in the sitting.
+    /// Adds the similarity of meaning of the documents, and of their neighbours in the session.
     fn look_at(
         &self,
         likeness: impl Fn(usize) -> Option<f32>,

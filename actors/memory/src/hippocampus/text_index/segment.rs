@@ -8,7 +8,7 @@ use crate::packing::{DamagedSegment, Packer, Unpacker, put_varint, read_u32, tak
 
 const KIND: [u8; 4] = *b"MXT2";
 
-/// Numbers of a stem in the directory.
+/// Columns per stem in the directory.
 const COLUMNS: usize = 4;
 
 /// The stored data of one document beside its postings.
@@ -18,14 +18,14 @@ pub struct Row {
     pub sitting: u32,
     /// Days since 1970-01-01, local calendar.
     pub day: i32,
-    /// Stems in the text, cut at 65 535.
+    /// Number of stems in the text, capped at 65 535.
     pub length: u16,
     pub marks: u8,
     /// Index in the segment's list of groups of people.
     pub group: u32,
 }
 
-/// The parts of a segment before they are bytes.
+/// The parts of a segment before serialization.
 #[derive(Debug, Default)]
 pub struct Draft {
     pub rows: Vec<Row>,
@@ -63,7 +63,7 @@ impl Draft {
         }
         let (mut stems, mut forms, mut postings) = (Vec::new(), Vec::new(), Vec::new());
         out.count(self.terms.len());
-        // Column of (end of stem, number of postings, end of postings, end of word).
+        // Columns: end of stem, number of postings, end of postings, end of word.
         for term in &self.terms {
             stems.extend_from_slice(term.stem.as_bytes());
             forms.extend_from_slice(term.form.as_bytes());
@@ -94,7 +94,7 @@ fn encode(list: &[Posting], out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes of a sealed segment and where its parts lie.
+/// Bytes of a sealed segment, and the positions of its parts.
 #[derive(Clone, Debug)]
 pub struct Segment {
     bytes: Arc<[u8]>,
@@ -114,7 +114,7 @@ pub struct Columns {
 }
 
 impl Segment {
-    /// Checks the bytes and finds the parts.
+    /// Verifies the bytes and finds the parts.
     pub fn open(bytes: Arc<[u8]>) -> Result<(Self, Columns), DamagedSegment> {
         let mut reader = Unpacker::open(&bytes, KIND)?;
         let documents = reader.u32("the number of documents")? as usize;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// A document that holds a stem, and how often.
+/// A document with a stem, and the frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
     pub ordinal: u32,

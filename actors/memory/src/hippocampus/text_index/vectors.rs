@@ -11,10 +11,10 @@ use maxim_language::{Encoder, EncoderId};
 
 const KIND: [u8; 4] = *b"MXV1";
 
-/// Gives the bytes of a stretch.
+/// Returns the bytes of a range.
 pub type Reading = Box<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
 
-/// A packed stretch that was read.
+/// A packed range as read.
 #[derive(Debug)]
 struct Packed {
     bytes: Vec<u8>,
@@ -74,7 +74,7 @@ struct Stretch {
     read: OnceLock<Option<Packed>>,
 }
 
-/// The vectors of one encoder by the ordinals of their documents.
+/// The vectors of one encoder, by the ordinals of their documents.
 pub struct Kept {
     encoder: EncoderId,
     dims: usize,
@@ -157,7 +157,7 @@ impl Kept {
         (self.stretches.len(), self.stretches.len() - sound)
     }
 
-    /// Stretches whose bytes are in memory.
+    /// Number of ranges in memory.
     #[cfg(test)]
     pub fn read(&self) -> usize {
         self.stretches.iter().filter(|stretch| stretch.read.get().is_some()).count()

@@ -12,7 +12,7 @@ pub struct Entry {
     /// The shortest word seen with this stem; among equals the first by letters. Its vector represents the stem. It
     /// doesn't depend on the order of documents. Empty if no word was seen: an import only brings stems.
     pub form: Box<str>,
-    /// Number of a sealed segment and of the stem in it.
+    /// Number of a sealed segment, and index of the stem in it.
     pub places: Vec<(u32, u32)>,
 }
 
@@ -59,7 +59,7 @@ impl Vocabulary {
         id
     }
 
-    /// Enters the stems of a sealed segment.
+    /// Adds the stems of a sealed segment.
     pub fn enter(&mut self, number: u32, segment: &Segment) {
         for term in 0..segment.terms() {
             let id = self.see(segment.stem(term), segment.form(term));

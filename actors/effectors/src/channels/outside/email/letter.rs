@@ -10,11 +10,11 @@ use super::results::Results;
 /// Characters of the subject that are part of a letter's name, at most.
 const SUBJECT_LENGTH: usize = 120;
 
-/// A letter after reading.
+/// A letter after parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Letter {
     Message(Arrived),
-    /// Nothing for the brain, and why.
+    /// Not for the brain, and why.
     Ignored(String),
 }
 
@@ -121,7 +121,7 @@ fn is_address(sender: &str) -> bool {
 /// something in it can be read in two ways: then the server may have checked another head than this one.
 fn header_lines(raw: &[u8]) -> Option<Vec<(&str, &[u8])>> {
     let mut lines: Vec<(&str, &[u8])> = Vec::new();
-    // Where the value of the last line begins.
+    // The start of the last line's value.
     let (mut begun, mut at) = (0, 0);
     loop {
         let end = raw[at..].iter().position(|byte| *byte == b'\n').map_or(raw.len(), |end| at + end);

@@ -16,7 +16,7 @@ use super::super::{Inlet, Taken};
 use super::letter::{Letter, read};
 use super::{Email, PATIENCE};
 
-/// How long one IDLE lasts; servers end it after half an hour.
+/// Duration of one IDLE; servers end it after half an hour.
 const IDLE: Duration = Duration::from_secs(5 * 60);
 /// Length of one IDLE while something is left for later.
 const LOOK: Duration = Duration::from_secs(3);
@@ -25,7 +25,7 @@ const LEFT: usize = 1000;
 /// Letters larger than this aren't fetched, in bytes.
 const LARGEST: u32 = LETTER.limit as u32;
 
-/// Letters over the rate, by their number in the mailbox, and when each is looked at again.
+/// Letters over the rate limit, by their UID, with the time of the next attempt.
 type Left = BTreeMap<u32, Instant>;
 
 /// What a connection must provide.
@@ -168,7 +168,7 @@ fn late() -> String {
     format!("it has not answered within {} s", PATIENCE.as_secs())
 }
 
-#[allow(clippy::needless_pass_by_value)] // as map_err gives it
+#[allow(clippy::needless_pass_by_value)] // as map_err passes it
 fn told(error: Error) -> String {
     error.to_string()
 }

@@ -202,7 +202,7 @@ impl Email {
 
     fn written(&self, message: &SendMessage) -> Result<Message, String> {
         let mailbox =
-            |address: &str| address.parse::<Mailbox>().map_err(|error| format!("{address:?} is no address: {error}"));
+            |address: &str| address.parse::<Mailbox>().map_err(|error| format!("{address:?} isn't valid: {error}"));
         let domain = self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
         let thread = message.in_reply_to.as_deref().map(|name| name.split_once(' ').unwrap_or((name, "")));
         let subject = match thread {
@@ -249,7 +249,7 @@ impl Email {
     }
 }
 
-/// An error before any letter was begun.
+/// An error before any letter was started.
 fn before(host: &str, error: &SmtpError) -> Attempted {
     let why = format!("the mail server {host}: {}{}", deepest(error), tls::fix(error, SECTION));
     if error.is_permanent() {
@@ -326,7 +326,7 @@ impl Email {
         let stream =
             tokio::time::timeout(PATIENCE, shaking).await.map_err(|_| "its TLS doesn't answer".to_owned())??;
         let client = match server.security {
-            // It has greeted before.
+            // It has already sent its greeting.
             Security::StartTls => Client::new(stream),
             _ => greeted(stream).await?,
         };

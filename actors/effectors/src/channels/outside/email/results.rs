@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_senders_own_words_are_no_result() {
         for bad in [
-            // Between quotes.
+            // Inside quotes.
             "mx.example.org; spf=pass smtp.mailfrom=\"a; dmarc=pass header.from=example.org x\"@evil.example; dmarc=fail header.from=evil.example",
             "mx.example.org; spf=pass smtp.mailfrom=\"a\\\"; dmarc=pass header.from=example.org; x=\\\"\"@evil.example",
             "mx.example.org; spf=pass smtp.helo=\"; dmarc=pass header.from=example.org\"",
@@ -226,14 +226,14 @@ mod tests {
             "mx.example.org; dmarc=fail reason=\"dmarc=pass\" header.from=example.org",
             "mx.example.org; dmarc=\"pass\" header.from=example.org",
             "mx.example.org; \"dmarc\"=pass header.from=example.org",
-            // In remarks.
+            // Inside comments.
             "mx.example.org; spf=pass (; dmarc=pass header.from=example.org)",
             "mx.example.org; spf=pass (a (b) ; dmarc=pass header.from=example.org)",
             "mx.example.org; spf=pass (a \\) ; dmarc=pass header.from=example.org)",
             "mx.example.org; spf=pass (a \"\\)\" ; dmarc=pass header.from=example.org \\)",
             "mx.example.org; dmarc=fail (dmarc=pass) header.from=example.org",
             "mx.example.org (; dmarc=pass header.from=example.org",
-            // Two of one kind.
+            // Two of the same method.
             "mx.example.org; dmarc=pass header.from=example.org; dmarc=fail header.from=example.org",
             "mx.example.org; dmarc=pass header.from=evil.example; dmarc=pass header.from=example.org",
             "mx.example.org; dmarc=pass header.from=example.org header.from=evil.example",
@@ -254,7 +254,7 @@ mod tests {
             "mx.example.org; dmarc=pass xheader.from=example.org",
             "mx.example.org; dmarc=passheader.from=example.org",
             "mx.example.org; spf=pass dmarc=pass header.from=example.org",
-            // What has no end, or isn't of the form.
+            // Not closed, or malformed.
             "mx.example.org; dmarc=pass header.from=example.org; spf=pass smtp.mailfrom=\"x",
             "mx.example.org; dmarc=pass header.from=example.org \\",
             "mx.example.org; dmarc=pass header.from=example.org)",

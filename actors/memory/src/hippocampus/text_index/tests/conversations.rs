@@ -1,4 +1,4 @@
-//! Recall on real conversations, where `MAXIM_DATA` names the development data.
+//! Recall on real conversations, if `MAXIM_DATA` names the development data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ fn stores(turns: &[Turn], together: bool) -> BTreeMap<&str, Store<'_>> {
     stores
 }
 
-/// Mean share of the evidence among the best ten, by category and over all.
+/// Mean share of the evidence among the best ten, by category and in total.
 fn recall_at_ten(stores: &BTreeMap<&str, Store>, questions: &[Question], weights: &Weights) -> Recall {
     let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for question in questions.iter().filter(|q| q.category != "adversarial") {

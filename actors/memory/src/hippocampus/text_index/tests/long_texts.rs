@@ -6,7 +6,7 @@ use super::super::search::RELATED_CUES;
 use super::*;
 use maxim_language::{Embedding, EncoderId};
 
-/// The embedded table, which counts how often it is asked.
+/// The embedded table, counting its calls.
 #[derive(Debug)]
 struct Counting {
     table: TokenTable,

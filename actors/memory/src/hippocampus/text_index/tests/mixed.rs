@@ -29,7 +29,7 @@ struct Noise {
     noise: Vec<String>,
 }
 
-/// Numerical Recipes' generator, which is enough to mix.
+/// Numerical Recipes' generator, which is good enough for mixing.
 struct Dice(u32);
 
 impl Dice {
@@ -57,7 +57,7 @@ fn episode(line: &str) -> EpisodicMemory {
     ImportLine::parse(line).expect("a line").into_episode(&defaults)
 }
 
-/// Each fact in a sitting of unrelated memories.
+/// Each fact in a session of unrelated memories.
 fn life(facts: &[Fact]) -> (TextIndex, Vec<String>) {
     let noise: Noise = serde_json::from_str(include_str!("mixed_noise.json")).expect("JSON");
     let (mut dice, mut lines) = (Dice(7), Vec::new());
@@ -78,7 +78,7 @@ fn life(facts: &[Fact]) -> (TextIndex, Vec<String>) {
     (index, ids)
 }
 
-/// Places at which the fact stands in the answers to its questions, the first 0.
+/// Ranks of the fact in the answers to its questions, the first is 0.
 fn places(fact: &Fact, index: &TextIndex, ids: &[String]) -> Vec<Option<usize>> {
     let wanted = fact.line["id"].as_str().expect("an id");
     let place = |question: &String| {
