@@ -213,8 +213,8 @@ impl<'a, R: Region> Pulse<'a, R> {
         self.events.push(event);
     }
 
-    /// Remembers that something is gone. What a person had forgotten must not stand in the events of before either, even
-    /// where the state holds nothing of it any more, so the root is written in the same commit.
+    /// Remembers that something is gone. What a person had forgotten must not stand in earlier events either, even
+    /// where the state holds nothing of it any more. So the root is written in the same commit.
     pub fn keep_gone(&mut self, event: R::Event, forgotten: bool) {
         self.keep(event);
         self.common.output.anew |= forgotten;

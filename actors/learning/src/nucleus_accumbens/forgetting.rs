@@ -94,7 +94,7 @@ impl Hears<RecordsRemoved> for NucleusAccumbens {
         if !forgotten.is_empty() {
             pulse.keep(NacEvent::Forgotten(Forgotten { forgotten }));
         }
-        // Its lesson may stand in the events of before, whatever became of it since.
+        // Its lesson may stand in earlier events of the journal.
         let restored = Restored { restored, observations: self.observations };
         pulse.keep_gone(NacEvent::Restored(Box::new(restored)), removed.forgotten);
     }

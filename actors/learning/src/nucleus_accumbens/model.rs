@@ -218,13 +218,12 @@ pub struct Update {
 }
 
 /// All links, by event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkTable {
     alpha: f64,
     events: BTreeMap<String, EventRecord>,
     /// Associative strength of each cue, −1 to 1 and a little beyond.
     cues: BTreeMap<String, f64>,
-    #[serde(skip)]
     law: PredictionLaw,
 }
 
@@ -248,10 +247,6 @@ impl LinkTable {
 
     pub fn law(&self) -> &PredictionLaw {
         &self.law
-    }
-
-    pub fn alpha(&self) -> f64 {
-        self.alpha
     }
 
     /// From now on it learns at this rate, in (0, 1].

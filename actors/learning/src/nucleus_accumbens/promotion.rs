@@ -84,7 +84,7 @@ pub fn candidates(links: &LinkTable, asked: &OfferCandidates) -> Patterns {
     found
 }
 
-/// A pattern of before, told as such. It keeps its name and kind, by which the concept is found that was made of it.
+/// A pattern that held earlier, and is told so. It keeps its name and kind: the concept made of it is found by them.
 fn turned(
     tool: &str,
     outcome: &str,

@@ -30,7 +30,7 @@ fn sources_of(record: &MathRecord) -> Sources {
 }
 
 impl AngularGyrus {
-    /// What a record of this name rests on so far; of one of before that names nothing nobody knows.
+    /// What a record of this name rests on so far; one that names no episode rests on unknown ones.
     pub(super) fn rests_on(&self, name: &str) -> Sources {
         match self.memory().named(name) {
             Some(known) if known.episodes.is_empty() => Sources::unknown(),
@@ -267,15 +267,5 @@ mod tests {
         assert_eq!((linked.layer, linked.edges.len()), (Layer::AngularGyrus, 1));
         assert_eq!((&edge.from, edge.weight, edge.back), (&id("read_url EXECUTES_WITH secret.example"), 0.7, 0.7));
         assert_eq!(edge.to, id("tool:read_url:success"));
-    }
-
-    #[test]
-    fn a_record_of_before_is_read() {
-        let mut rig = rig();
-        compute(&mut rig, 1, "1 + 1");
-        let record = rig.region().memory().learned().next().expect("a fact").clone();
-        let mut older = serde_json::to_value(&record).expect("JSON");
-        older.as_object_mut().expect("an object").remove("others");
-        assert_eq!(serde_json::from_value::<MathRecord>(older).expect("one of before"), record);
     }
 }

@@ -42,7 +42,6 @@ impl Item {
         postcard::to_stdvec(&(&self.situation, "", PackedVector::default(), Signature::default())).unwrap_or_default()
     }
 
-    /// A record; stores of before have the vector in it.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes)
             .inspect_err(|error| tracing::error!(%error, "a situation has another shape; it is left out"))
@@ -64,11 +63,6 @@ impl Item {
         }
         (self.vector, self.encoder) = (vector, encoder.clone());
         Some(())
-    }
-
-    /// The vector stands in the record itself, as in stores of before.
-    pub fn holds_vector(&self) -> bool {
-        !self.vector.steps.is_empty()
     }
 }
 

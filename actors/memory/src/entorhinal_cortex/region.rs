@@ -52,11 +52,6 @@ pub struct EntorhinalCortex {
     pub(super) places: u32,
     /// Segments of places on disk.
     pub(super) sealed: u32,
-    /// From this place on, records of situations may hold the vectors that their segments hold too: stores of before had
-    /// both. None where no record does.
-    #[serde(default = "the_first")]
-    pub(super) twofold: Option<u32>,
-    #[serde(default)]
     pub(super) outer: Outer,
     #[serde(skip)]
     pub(super) index: Option<SituationIndex>,
@@ -64,11 +59,6 @@ pub struct EntorhinalCortex {
     pub(super) encoder: Option<Arc<dyn Encoder>>,
     #[serde(skip)]
     pub(super) unsettled: Unsettled,
-}
-
-#[allow(clippy::unnecessary_wraps)] // what stands in a state that doesn't say
-fn the_first() -> Option<u32> {
-    Some(0)
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -97,10 +87,6 @@ pub enum EntorhinalEvent {
     /// This segment was written anew.
     Resealed {
         segment: u32,
-    },
-    /// From here on records may hold the vectors that segments hold too.
-    Thinned {
-        twofold: Option<u32>,
     },
     /// About the encoder outside of the program.
     Outer(OuterEvent),
@@ -146,7 +132,6 @@ impl Region for EntorhinalCortex {
             EntorhinalEvent::Sealed { segments } => self.sealed = segments,
             EntorhinalEvent::Worn { at } => self.unsettled.worn_at = Some(at),
             EntorhinalEvent::Resealed { segment } => self.unsettled.resealed(segment),
-            EntorhinalEvent::Thinned { twofold } => self.twofold = twofold,
             EntorhinalEvent::Outer(event) => self.outer.apply(event, self.places),
         }
     }

@@ -15,8 +15,6 @@ use maxim_region::{Pulse, RecordView};
 
 /// Vectors that are made anew in one step.
 const ENCODED_A_STEP: usize = 64;
-/// Records of stores of before that lose their vectors in one step.
-const THINNED_A_STEP: u32 = 256;
 /// Changed places of a segment from which it is written anew.
 const WORN: usize = SEGMENT as usize / 8;
 /// For so long nothing has changed before that: what changes one place of a segment changes others soon.
@@ -189,7 +187,7 @@ impl EntorhinalCortex {
 
     /// Something is to be settled at once.
     pub(super) fn is_unsettled(&self) -> bool {
-        !self.unsettled.stale.is_empty() || !self.unsettled.broken.is_empty() || self.twofold.is_some()
+        !self.unsettled.stale.is_empty() || !self.unsettled.broken.is_empty()
     }
 
     /// When a segment is to be written anew in which much has changed.
@@ -206,10 +204,7 @@ impl EntorhinalCortex {
             (Some(segment), _) => self.reseal(*segment, pulse),
             (None, Some(segment)) => self.reseal(segment, pulse),
             (None, None) if !self.unsettled.stale.is_empty() => self.encode_some(pulse),
-            (None, None) => match self.twofold {
-                Some(from) => self.thin_some(from, pulse),
-                None => return false,
-            },
+            (None, None) => return false,
         }
         true
     }
@@ -227,19 +222,6 @@ impl EntorhinalCortex {
             vectors.push((place, item.vector));
         }
         pulse.keep(EntorhinalEvent::Encoded { vectors });
-    }
-
-    /// Takes the vectors out of some records of a store of before.
-    fn thin_some(&self, from: u32, pulse: &mut Pulse<'_, Self>) {
-        let next = from.saturating_add(THINNED_A_STEP).min(self.places);
-        for (place, bytes) in stretch(ITEM, from..next, pulse.records()) {
-            let Some(item) = Item::from_bytes(&bytes).filter(Item::holds_vector) else { continue };
-            pulse.put_bytes(item_key(place), item.to_bytes());
-            if place >= self.sealed * SEGMENT || self.unsettled.changed.contains(&place) {
-                pulse.put_bytes(vector_key(place), item.vector_bytes());
-            }
-        }
-        pulse.keep(EntorhinalEvent::Thinned { twofold: (next < self.places).then_some(next) });
     }
 
     /// The place's segment on disk is no longer true of it.
