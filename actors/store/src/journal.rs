@@ -16,7 +16,7 @@ use super::records::Value;
 /// A frame is closed when it reaches this many bytes before compression; a larger commit has one of its own. The more is in
 /// it, the more of it repeats something: compressed it is a few chunks of the database.
 const FRAME_BYTES: usize = 40_000;
-/// Frames whose entries stand as they are; written by older programs, and for gaps.
+/// Frames whose entries stand as they are; those that compress badly, and gaps.
 const PLAIN: u8 = 1;
 /// Frames whose entries are one LZ4 block.
 const COMPRESSED: u8 = 2;
