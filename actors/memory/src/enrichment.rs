@@ -59,7 +59,6 @@ pub struct EnrichmentSettings {
 pub struct Enrichment {
     pending: BTreeMap<MessageId, Pending>,
     /// Rooms that were given up for a while.
-    #[serde(default)]
     held: BTreeSet<String>,
 }
 
@@ -73,11 +72,8 @@ struct Pending {
     recalled: Option<Vec<RecalledEpisode>>,
     time: Option<TimeDescribed>,
     /// By the room that knows.
-    #[serde(default)]
     knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
-    #[serde(default)]
     programs: Option<Vec<ProgramRecalled>>,
-    #[serde(default)]
     fears: Option<FearsRecalled>,
 }
 

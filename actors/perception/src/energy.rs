@@ -57,13 +57,10 @@ pub struct Spent {
     pub seconds: f64,
     pub calls: u64,
     /// By the configured prices.
-    #[serde(default)]
     pub money: f64,
     /// That joints turned.
-    #[serde(default)]
     pub degrees: f64,
     /// Of these tokens, those of vectors, which no budget of tokens counts.
-    #[serde(default)]
     pub embedded: u64,
 }
 
@@ -115,7 +112,6 @@ pub struct Energy {
     session: Option<(u64, Spent)>,
     calls: BTreeMap<MessageId, Timestamp>,
     /// What those are for that aren't for deliberation.
-    #[serde(default)]
     meant: BTreeMap<MessageId, Purpose>,
     battery: Option<Battery>,
     /// The process in which the battery was looked for.
@@ -128,7 +124,6 @@ pub enum EnergyEvent {
     Called {
         call: MessageId,
         at: Timestamp,
-        #[serde(default)]
         purpose: Purpose,
     },
     Spent {

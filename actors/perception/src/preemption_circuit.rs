@@ -34,7 +34,6 @@ pub struct PreemptionCircuit {
     hold: Option<Hold>,
     open: Vec<MessageId>,
     /// The turn of the goal that is pursued, and whether the goal came of a threat.
-    #[serde(default)]
     pursued: Option<(Option<MessageId>, bool)>,
 }
 

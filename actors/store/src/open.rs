@@ -7,7 +7,7 @@ use maxim_bus::ids::{Epoch, Lsn};
 
 use super::backup;
 use super::committer::SERIAL;
-use super::engine::{Batch, Engine, EngineKind, FaultSwitch, copy_all};
+use super::engine::{Engine, EngineKind, FaultSwitch, copy_all};
 use super::error::{EngineError, NotDurable, StoreError, fix_of};
 use super::folder::{Folder, full_disk};
 use super::keys;

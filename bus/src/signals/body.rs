@@ -22,7 +22,7 @@ pub struct MovementSensed {
     pub before: BTreeMap<String, f64>,
     pub after: BTreeMap<String, f64>,
     /// How far the joints that turn went on the way, summed, in degrees, where the driver read them on the way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub travelled: Option<f64>,
 }
 

@@ -179,10 +179,10 @@ pub struct RelationLesson {
     /// 0 to 1.
     pub weight: f64,
     /// Phase difference in radians, for PHASE_LOCKED_TO.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<f64>,
     /// Coupling strength, for PHASE_LOCKED_TO.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<f64>,
 }
 
@@ -286,9 +286,9 @@ pub struct RelationShown {
     pub concept_id: String,
     pub name: String,
     pub weight: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<f64>,
 }
 
@@ -317,7 +317,7 @@ pub struct ConceptShown {
 pub struct ConceptsFound {
     pub concepts: Vec<ConceptShown>,
     /// Why the question can't be answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -491,7 +491,6 @@ pub struct AssociatedRecalled {
     /// What could not be asked.
     pub missing: Vec<String>,
     /// Why there is nothing to start from: an id that nothing has.
-    #[serde(default)]
     pub problem: Option<String>,
 }
 
@@ -500,7 +499,7 @@ pub struct AssociatedRecalled {
 pub struct FetchEpisodes {
     pub ids: Vec<String>,
     /// Of these, those that fit; words and a limit aren't looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<EpisodeFilter>,
 }
 

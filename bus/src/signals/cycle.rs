@@ -102,10 +102,10 @@ pub struct CycleThought {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knowledge: Vec<KnowledgeEntry>,
     /// What was expected of the tool that it leant towards.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<OutcomesPredicted>,
     /// What the gate would have made of that tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub foreseen: Option<VerdictForeseen>,
     pub salience: Salience,
     /// Private, in the first person.

@@ -60,7 +60,6 @@ pub struct Goal {
     /// The turn that pursues it, while there is one.
     pub turn: Option<MessageId>,
     /// The question to a person on which its end depends.
-    #[serde(default)]
     pub waits_for: Option<MessageId>,
     /// Something changed while it was laid aside: a person is asked before it goes on.
     #[serde(default)]
@@ -69,7 +68,6 @@ pub struct Goal {
     #[serde(default)]
     pub is_asked: bool,
     /// Who heard how it ended: `channel/person`.
-    #[serde(default)]
     pub told: Option<String>,
 }
 

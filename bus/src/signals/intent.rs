@@ -61,13 +61,13 @@ pub struct IntentPermitted {
     pub id: MessageId,
     pub policy: String,
     /// A person is to be asked even where fear has nothing against it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<Escalation>,
     /// What the agent may now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub powers: Option<Powers>,
     /// The name by which the tool was asked for, where that is another than its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
 }
 
@@ -106,10 +106,10 @@ pub struct IntentRefused {
     /// Under which a person can allow it.
     pub approval: Option<MessageId>,
     /// Until when a person can allow it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// What an "always" would cover, where a person is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub always: Option<AlwaysOffer>,
 }
 
@@ -133,10 +133,10 @@ pub struct DecisionTaken {
     /// False when nothing was asked under it any more.
     pub taken: bool,
     /// Why an "always" can't be given so. Nothing was decided then, and the question is still open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// What was allowed for good, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub granted: Option<String>,
 }
 

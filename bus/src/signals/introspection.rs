@@ -144,7 +144,6 @@ pub struct RhythmsDiscovered {
     /// Events that were looked at.
     pub events: usize,
     /// The earliest of them; what came before isn't known any more, where there was anything.
-    #[serde(default)]
     pub since: Option<Timestamp>,
 }
 
@@ -167,7 +166,7 @@ pub struct RoomVitals {
 pub struct VitalsSensed {
     pub rooms: Vec<RoomVitals>,
     /// Why nothing is known, where nothing is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

@@ -31,7 +31,6 @@ pub enum PreemptionRequested {
         #[serde(default)]
         channel: String,
         /// The turn that pursues it, where that has begun already.
-        #[serde(default)]
         turn: Option<MessageId>,
         /// It hurts, or threatens: what was laid aside for it is asked about before it goes on.
         #[serde(default)]

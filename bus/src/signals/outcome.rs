@@ -22,16 +22,16 @@ pub struct ExecutionStarted {
     /// 1 for the first; more for a repeatable one that a crash interrupted.
     pub attempt: u32,
     /// What the agent might when it was cleared; it is done within these bounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub powers: Option<Powers>,
     /// The name by which the tool was asked for, where that is another than its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
     /// What is to be taken back, for a call that does that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reversal: Option<Json>,
     /// What it may run, as it was when it was allowed: the executor begins only while it is the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sealed: Option<Fixed>,
     /// What it leaves behind, as its tool says: `read_only`, `reversible` or `irreversible`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -108,7 +108,7 @@ pub struct ToolResult {
     pub duration_us: u64,
     pub side_effects: Vec<String>,
     /// How good what came of it was, −1 to 1, where the tool says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
 }
 
@@ -133,10 +133,10 @@ pub struct Outbound {
     pub recipient: String,
     pub text: String,
     /// The action that says it; the outbox keeps it under this id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<MessageId>,
     /// The tool of that action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     #[serde(default, skip_serializing_if = "Medium::is_text")]
     pub medium: Medium,

@@ -21,7 +21,7 @@ pub struct Inbound {
     /// What the channel knows of the sender: owner's console, allow-listed, or outside.
     pub trust: Trust,
     /// How sure the recogniser is of words that were spoken; none for what was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
     /// Its provider has signed it with its id, so it may be played again, and must then do nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,7 +67,7 @@ pub struct PerceptOrigin {
     pub channel: String,
     pub sender: String,
     /// The provider's own name of the message, by which an answer finds its thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
 }
 
@@ -96,7 +96,7 @@ pub struct Percept {
     pub objects: Vec<String>,
     pub people: Vec<String>,
     /// How sure the recogniser is of it, where it was heard.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
 }
 

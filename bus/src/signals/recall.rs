@@ -86,7 +86,7 @@ pub struct RecalledEpisode {
     #[serde(default)]
     pub said: bool,
     /// Who said it, where that is known and can be believed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
 }
 
@@ -119,7 +119,6 @@ pub struct RecallEpisodes {
     #[serde(default)]
     pub waits: bool,
     /// The asker goes on without an answer then: a later one would be for nobody, and only make the next ones late.
-    #[serde(default)]
     pub until: Option<Timestamp>,
 }
 
@@ -127,7 +126,7 @@ pub struct RecallEpisodes {
 pub struct EpisodesRecalled {
     pub episodes: Vec<RecalledEpisode>,
     /// Where it was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<EpisodesCounted>,
 }
 
@@ -204,10 +203,8 @@ pub struct DescribeTime {
     /// Of the episodes in the bins, those that alone stand for one of their bins.
     pub sole: bool,
     /// Only what was at this time or later, of what is counted and named.
-    #[serde(default)]
     pub time_after: Option<Timestamp>,
     /// Only what was at this time or earlier.
-    #[serde(default)]
     pub time_before: Option<Timestamp>,
     /// Episodes that are named; with 0, what is typical isn't told either.
     pub limit: usize,
@@ -343,7 +340,7 @@ pub struct EpisodeStored {
     pub reasons: Vec<String>,
     pub salience: Salience,
     /// The episode that it repeats: nothing new is remembered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
 }
 

@@ -17,7 +17,7 @@ pub struct Detection {
     pub name: String,
     pub confidence: Confidence,
     /// Left, top, right and bottom, as shares of the picture, 0 to 1.
-    #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
     pub frame: Option<[f64; 4]>,
 }
 
@@ -29,10 +29,10 @@ pub struct Observed {
     pub objects: Vec<Detection>,
     pub people: Vec<Detection>,
     /// A sound that was recognised, e.g. `doorbell`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sound: Option<Detection>,
     /// How the body stands, as this sense tells it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
 }
 
@@ -71,10 +71,10 @@ pub fn plain_name(name: &str) -> String {
 pub struct SceneNoticed {
     pub things: Vec<SceneThing>,
     /// What is in the middle of the picture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
     /// How the body stands, by what a sense told last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
 }
 
@@ -118,7 +118,7 @@ pub struct SceneThing {
     pub last_seen: Timestamp,
     pub sightings: u64,
     /// How long it was in the middle of the picture, in seconds; told with attention alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dwell_s: Option<f64>,
 }
 
@@ -135,22 +135,22 @@ pub enum ThingKind {
 pub struct SceneSurveyed {
     /// False while no sense has reported anything.
     pub available: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the scene was named last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<SceneNamed>,
     pub objects: Vec<SceneThing>,
     /// How many there are in all.
     pub around: usize,
     /// What is in the middle of the picture now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
     /// How the body stands, by what a sense told last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
     /// What deserves the next look: the most salient that isn't gazed at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_target: Option<String>,
 }
 

@@ -14,7 +14,6 @@ pub struct BodyStrained {
     pub action: Option<MessageId>,
     pub kind: PainKind,
     /// How much, where a sense tells; else it is known from how often.
-    #[serde(default)]
     pub intensity: Option<Intensity>,
     /// The joint, e.g. `head.yaw`.
     pub place: String,

@@ -61,7 +61,6 @@ pub struct Deliberate {
     #[serde(default)]
     pub last: bool,
     /// What is pursued at present, over turns.
-    #[serde(default)]
     pub goal: Option<String>,
 }
 
@@ -83,7 +82,6 @@ pub struct ModelProposal {
     pub params: Json,
     pub reasoning: String,
     /// How sure it says it is.
-    #[serde(default)]
     pub confidence: Option<Confidence>,
     /// What it leant towards before, and did not choose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -128,7 +126,7 @@ pub struct ModelCall {
     #[serde(default)]
     pub tools: Vec<CallableTool>,
     /// The JSON schema of the reply, where it isn't a thought or an action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Json>,
 }
 
@@ -169,7 +167,6 @@ pub struct ModelReply {
     #[serde(default)]
     pub is_cut: bool,
     /// The error is that the prompt is too long.
-    #[serde(default)]
     pub overflow: Option<Overflow>,
     /// The worker went down in the midst of the call, so nobody knows what became of it; it may be asked again.
     #[serde(default)]
@@ -330,7 +327,7 @@ pub struct TurnEnded {
     #[serde(default)]
     pub lost: bool,
     /// Why it was done so, as the mind that decided put it; nothing where nothing was decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<String>,
     /// Episodes that the reply and the actions rest on: what is forgotten of them takes the words with it. Of a model's
     /// answer, all that the turn recalled.

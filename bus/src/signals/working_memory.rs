@@ -38,10 +38,10 @@ pub struct WorkingEntry {
     pub turn: MessageId,
     pub salience: Salience,
     /// Of what was perceived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub novelty: Option<Novelty>,
     /// How sure the recogniser was of it, where it was heard.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
     pub trust: Trust,
     /// Whom or what it is about: `channel/person` of a conversation, the tool of an outcome, the episode of a recall.

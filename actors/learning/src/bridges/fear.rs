@@ -62,8 +62,7 @@ impl Context {
 pub struct Lived {
     pub(super) context: Context,
     pub(super) failed: bool,
-    /// The turn that it was done in; empty where it wasn't noted yet, and once sleep has let it go.
-    #[serde(default)]
+    /// The turn that it was done in; empty once sleep has let it go.
     pub(super) episode: String,
 }
 

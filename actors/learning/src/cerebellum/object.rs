@@ -50,7 +50,6 @@ pub struct Pairing {
     #[serde(flatten)]
     pub sources: Sources,
     /// Where it failed.
-    #[serde(default = "Sources::unknown")]
     pub failed: Sources,
     /// Number of the use that was the last, among all uses of all pairs.
     pub last: u64,

@@ -66,7 +66,6 @@ pub struct Example {
     /// A model found them.
     pub modelled: bool,
     /// In which it was reached; empty where that wasn't noted yet, and once sleep has let it go.
-    #[serde(default)]
     pub episode: String,
 }
 

@@ -16,16 +16,13 @@ use maxim_bus::Provenance;
 pub struct LearnLine {
     /// Tool, movement or any word.
     pub event: String,
-    #[serde(default)]
     pub params: Option<Map<String, Json>>,
     /// An object's scalars are learned as conditions, deeper values are not; words are one condition of their own, beside
     /// those that were met before and stand in them.
-    #[serde(default)]
     pub context: Option<Json>,
     /// A word (good, bad, neutral and their like), true or false, or null for neutral.
     pub outcome: Json,
     /// Cues that were present; without any the event itself is the cue.
-    #[serde(default)]
     pub cues: Option<Vec<String>>,
 }
 

@@ -74,7 +74,7 @@ pub struct Observed {
     pub(super) at: Timestamp,
     pub(super) alpha: f64,
     /// How good it was, −1 to 1, where that was told; else the kind of outcome says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reward: Option<f64>,
 }
 

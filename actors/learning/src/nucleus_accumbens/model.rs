@@ -141,7 +141,7 @@ pub struct EventRecord {
     /// Sorted by outcome name.
     pub links: Vec<CausalLink>,
     /// When it was last found bad after an outcome.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hurt: Option<Timestamp>,
     /// How the newest went, in their order.
     #[serde(default)]

@@ -73,16 +73,12 @@ const AT_ONCE: usize = 32;
 pub struct NucleusAccumbens {
     pub(super) observations: u64,
     /// By kind, what was learned since its records were written, in order.
-    #[serde(default)]
     waiting: BTreeMap<String, Vec<Observed>>,
     /// What is pursued at present.
-    #[serde(default)]
     goal: Option<String>,
     /// The mode that the agent has lowered itself to.
-    #[serde(default)]
     lowered: Option<Mode>,
     /// What the senses report of the place.
-    #[serde(default)]
     around: Around,
     #[serde(skip)]
     known: RefCell<Known>,

@@ -17,9 +17,6 @@ section! {
     }
 }
 
-/// η of weights that were learned before it could be configured.
-pub const ETA: f64 = 0.2;
-
 /// Bound of every weight.
 pub const BOUND: f64 = 4.0;
 
@@ -49,6 +46,8 @@ pub fn distance(a: &SignificanceWeights, b: &SignificanceWeights) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ETA: f64 = 0.2;
 
     #[test]
     fn uses_add_up_to_usefulness() {

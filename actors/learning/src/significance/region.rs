@@ -24,7 +24,7 @@ use maxim_bus::signals::recall::{EnrichedPercept, PredictionErrorSensed, ReportS
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::law::{ETA, SignificanceLaw, distance, learn, usefulness};
+use super::law::{SignificanceLaw, distance, learn, usefulness};
 use maxim_region::wiring;
 use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
@@ -65,14 +65,11 @@ pub struct SignificanceLearner {
     /// Level of energy at the newest moment, and now.
     energy: Option<(f64, f64)>,
     /// Moments up to a time are about to be judged; when the answer is given up.
-    #[serde(default)]
     asked: Option<(Timestamp, Timestamp)>,
     /// Of which moments it was asked, in the order of the answer.
-    #[serde(default)]
     asked_of: Vec<String>,
     /// When the earliest moment that waits was lived, so that they aren't looked through before it is due. A state of
     /// before has none.
-    #[serde(default)]
     earliest: Option<Timestamp>,
 }
 
@@ -97,13 +94,11 @@ pub enum SignificanceEvent {
     Asked {
         until: Timestamp,
         due: Timestamp,
-        #[serde(default)]
         ids: Vec<String>,
     },
     /// The oldest moments up to this time were judged.
     Judged {
         until: Timestamp,
-        #[serde(default = "usual_rate")]
         eta: f64,
     },
     Told,
@@ -115,10 +110,6 @@ pub enum SignificanceEvent {
         episodes: Vec<String>,
     },
     Imported(StatePuts),
-}
-
-fn usual_rate() -> f64 {
-    ETA
 }
 
 wiring!(SignificanceLearner {

@@ -40,17 +40,13 @@ pub struct Open {
     limit: usize,
     depth: usize,
     /// The times of which episodes are wanted.
-    #[serde(default)]
     between: (Option<Timestamp>, Option<Timestamp>),
     /// Which episodes are wanted beside that.
-    #[serde(default)]
     only: Option<EpisodeFilter>,
     seeds: Vec<(MemoryRef, f64)>,
     /// The concept that was given, while nobody has said that there is one.
-    #[serde(default)]
     unproven: Option<MessageId>,
     /// Activation, while it spreads.
-    #[serde(default)]
     wave: Option<Wave>,
     /// What was reached, once activation has spread.
     reached: Option<Vec<LayerActivation>>,

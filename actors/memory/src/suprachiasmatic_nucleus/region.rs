@@ -47,9 +47,7 @@ pub struct ScnSettings {
 pub struct SuprachiasmaticNucleus {
     next: u32,
     /// Moments of which it is known what was done in them.
-    #[serde(default)]
     pub(super) done: u32,
-    #[serde(default)]
     pub(super) clocks: Clocks,
     /// Sealed segments on disk, and the numbers that they hold.
     sealed: (u32, u32),
@@ -75,7 +73,7 @@ pub(super) struct Doing {
     /// Tools that were used; what was perceived by, where nothing was done.
     pub(super) kinds: Vec<String>,
     /// The moment's episode, where it is known: else it is the one of this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) of: Option<String>,
 }
 

@@ -31,10 +31,8 @@ use maxim_region::{Hears, Pulse, Region};
 pub struct PainDetector {
     sores: Sores,
     /// Failures by kind, felt or not.
-    #[serde(default)]
     counts: BTreeMap<PainKind, u64>,
     /// The latest that were felt, the newest last.
-    #[serde(default)]
     felt: VecDeque<PainFelt>,
 }
 
@@ -52,7 +50,6 @@ pub enum PainEvent {
         tool: String,
         at: Timestamp,
         /// What was felt of it, and why; none in a cooldown.
-        #[serde(default)]
         felt: Option<(Intensity, String)>,
     },
     Eased {

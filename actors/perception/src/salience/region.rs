@@ -39,18 +39,13 @@ pub struct SalienceSettings {
 pub struct SalienceRoom {
     recent: RecentPercepts,
     /// The turns of the newest of these, in the same order.
-    #[serde(default)]
     turns: VecDeque<MessageId>,
     goal: Option<String>,
     /// The goal changed, and nothing was perceived since.
-    #[serde(default)]
     goal_changed: bool,
     /// What objects and words earned, by their stems.
-    #[serde(default)]
     histories: BTreeMap<String, f64>,
-    #[serde(default)]
     weights: SignificanceWeights,
-    #[serde(default)]
     startled: Option<Startled>,
 }
 

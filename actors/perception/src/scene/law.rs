@@ -42,7 +42,6 @@ pub struct Around {
     /// What each source has in the middle of its picture, and since when.
     gazes: BTreeMap<String, (String, Timestamp)>,
     /// How the body stands, by what was told last, and when.
-    #[serde(default)]
     pose: Option<(Pose, Timestamp)>,
     sources: u64,
 }

@@ -59,7 +59,7 @@ pub struct StatePuts {
 struct StatePut {
     member: String,
     /// Of a map; without it the member is replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     value: Json,
 }

@@ -50,7 +50,6 @@ pub struct Run {
     pub waiting: usize,
     pub candidates: VecDeque<Offered>,
     /// Episodes of those that are being checked that were asked for, in the order of their ids.
-    #[serde(default)]
     pub fetched: usize,
     /// Evidence of the candidates that are being checked.
     pub evidence: BTreeMap<String, FetchedEpisode>,
