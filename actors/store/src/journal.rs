@@ -400,14 +400,14 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_of_an_older_program_is_read() {
+    fn a_frame_that_is_not_compressed_is_read() {
         let made = entry(5, 40, 2);
-        let mut old = Writer(vec![PLAIN]);
-        old.varint(made.lsn);
-        old.varint(made.last());
-        old.count(1);
-        waiting(&made).write(&mut old);
-        let (span, found) = unpack(&old.0, 0, 0).expect("readable");
+        let mut plain = Writer(vec![PLAIN]);
+        plain.varint(made.lsn);
+        plain.varint(made.last());
+        plain.count(1);
+        waiting(&made).write(&mut plain);
+        let (span, found) = unpack(&plain.0, 0, 0).expect("readable");
         assert_eq!((span.first, span.last, span.last_emission), (5, 7, 7));
         assert_eq!(format!("{found:?}"), format!("{:?}", [made]));
     }

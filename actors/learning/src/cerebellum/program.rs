@@ -65,7 +65,7 @@ pub struct Example {
     pub commanded: bool,
     /// A model found them.
     pub modelled: bool,
-    /// In which it was reached; empty where that wasn't noted yet, and once sleep has let it go.
+    /// In which it was reached; empty once sleep has let it go.
     pub episode: String,
 }
 

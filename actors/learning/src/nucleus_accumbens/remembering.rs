@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use maxim_bus::signals::layers::HurtRecalled;
-use maxim_bus::units::Valence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -72,7 +71,7 @@ impl Remembers for NucleusAccumbens {
                 if here.is_some_and(|here| here >= learned.event.observations) {
                     return Took::Merged;
                 }
-                if let Some(at) = hurt_at(&learned.event) {
+                if let Some(at) = learned.event.hurt {
                     let latest = hurt.entry(learned.event.kind.tool.clone()).or_insert(at);
                     *latest = at.max(*latest);
                 }
@@ -91,9 +90,4 @@ impl Remembers for NucleusAccumbens {
         }
         took
     }
-}
-
-/// When an event was last found bad; of what was learned before that was noted, the last time at all if it is bad.
-pub(super) fn hurt_at(event: &EventRecord) -> Option<Timestamp> {
-    event.hurt.or_else(|| (Valence::of(event.value()) == Valence::Negative).then_some(event.last))
 }

@@ -68,8 +68,7 @@ pub struct SignificanceLearner {
     asked: Option<(Timestamp, Timestamp)>,
     /// Of which moments it was asked, in the order of the answer.
     asked_of: Vec<String>,
-    /// When the earliest moment that waits was lived, so that they aren't looked through before it is due. A state of
-    /// before has none.
+    /// When the earliest moment that waits was lived, so that they aren't looked through before it is due.
     earliest: Option<Timestamp>,
 }
 

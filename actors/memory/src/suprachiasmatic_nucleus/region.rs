@@ -78,7 +78,7 @@ pub(super) struct Doing {
 }
 
 impl Doing {
-    /// Files of before don't say of which episode it was.
+    /// An export may lack the episode.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         (self.at, &self.kinds) == (other.at, &other.kinds)
     }
