@@ -14,6 +14,7 @@ use super::events::{Lessons, NacEvent, Observed};
 use super::kept::{Learned, small};
 use super::model::LinkTable;
 use super::region::NucleusAccumbens;
+use super::remembering::hurt_at;
 use maxim_region::{Hears, Pulse};
 
 fn observed(act: &EndedAct, pulse: &Pulse<'_, NucleusAccumbens>) -> Observed {
@@ -51,7 +52,7 @@ impl NucleusAccumbens {
         let mut hurt = BTreeMap::new();
         let bad =
             trial.records().map(|(_, record)| record).filter(|record| Valence::of(record.value()) == Valence::Negative);
-        for (record, at) in bad.filter_map(|record| Some((record, record.hurt?))) {
+        for (record, at) in bad.filter_map(|record| Some((record, hurt_at(record)?))) {
             let latest = hurt.entry(record.kind.tool.clone()).or_insert(at);
             *latest = at.max(*latest);
         }

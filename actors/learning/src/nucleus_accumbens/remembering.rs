@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use maxim_bus::signals::layers::HurtRecalled;
+use maxim_bus::units::Valence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -71,7 +72,7 @@ impl Remembers for NucleusAccumbens {
                 if here.is_some_and(|here| here >= learned.event.observations) {
                     return Took::Merged;
                 }
-                if let Some(at) = learned.event.hurt {
+                if let Some(at) = hurt_at(&learned.event) {
                     let latest = hurt.entry(learned.event.kind.tool.clone()).or_insert(at);
                     *latest = at.max(*latest);
                 }
@@ -90,4 +91,9 @@ impl Remembers for NucleusAccumbens {
         }
         took
     }
+}
+
+/// When an event was last found bad. If only its own value is bad, without what was around: when it last happened.
+pub(super) fn hurt_at(event: &EventRecord) -> Option<Timestamp> {
+    event.hurt.or_else(|| (Valence::of(event.value()) == Valence::Negative).then_some(event.last))
 }
