@@ -16,8 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::config::Settings;
 
-/// Version of what is written here. Before 4, decisions were hashed over heads of envelopes that were JSON, so that only the
-/// programs that recorded them reach the same hashes; before 5, each input was a message.
+/// Version of what is written here. A file of another one is not replayed.
 pub const FORMAT: u32 = 5;
 
 pub const HEADER: &str = "/recorder/header";
@@ -46,13 +45,11 @@ pub struct Header {
     /// The user's folder as the gate knew it; [`super::Recorder::start`] fills it in.
     pub home: PathBuf,
     /// What the gate kept every tool from; filled in likewise.
-    #[serde(default)]
     pub own: OwnFiles,
     /// Which walls the gate knew the sandbox to have; filled in likewise.
     #[serde(default)]
     pub barriers: Barriers,
     /// What the tool servers offered when the agent started; filled in likewise.
-    #[serde(default)]
     pub tool_lists: Vec<ToolList>,
     /// What the tools that a person brought said of themselves; filled in likewise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -181,7 +178,6 @@ pub struct Gap {
 #[derive(Deserialize)]
 struct Told<'a> {
     id: MessageId,
-    #[serde(default)]
     cause: Option<MessageId>,
     correlation: MessageId,
     at: Timestamp,
