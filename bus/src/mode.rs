@@ -67,7 +67,7 @@ pub struct Powers {
     /// Whether it may read the web.
     pub web: bool,
     /// A working folder other than the configured one, which a person allowed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub workdir: Option<PathBuf>,
 }
 

@@ -31,12 +31,12 @@ pub struct RelationType {
     pub name: String,
     pub symmetric: bool,
     /// The inverse type, which says the same from the other side.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub inverse: Option<String>,
     /// Who proposed it; none for built-in types.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
 }
 

@@ -187,7 +187,7 @@ pub struct Meta {
     pub sender: Name,
     pub trust: Trust,
     /// Addressed to only one inbox: the answer to a query.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Name>,
 }
 

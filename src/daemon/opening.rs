@@ -30,7 +30,7 @@ pub fn visiting(settings: &config::Store) -> StoreOptions {
 /// Opens the store of a data folder.
 ///
 /// # Errors
-/// Another process holds it, it is newer or another engine's, or the folder can't be used.
+/// Another process holds it, it has another format or another engine, or the folder can't be used.
 pub fn open(folder: &DataFolder, options: StoreOptions) -> Result<(StateStore, OpenReport), CliError> {
     machine_clock::check()?;
     folder.make().map_err(|error| {
@@ -43,7 +43,10 @@ pub fn open(folder: &DataFolder, options: StoreOptions) -> Result<(StateStore, O
 /// A store's error as a command tells it.
 pub fn failed(error: &StoreError) -> CliError {
     let exit = match error {
-        StoreError::Newer { .. } | StoreError::OtherEngine { .. } | StoreError::Replicated(_) => Exit::BadConfig,
+        StoreError::Newer { .. }
+        | StoreError::Older { .. }
+        | StoreError::OtherEngine { .. }
+        | StoreError::Replicated(_) => Exit::BadConfig,
         StoreError::BadBackup { .. } | StoreError::NotEmpty(_) => Exit::Usage,
         StoreError::InMemory(_) => Exit::NotHeld,
         _ => Exit::TryAgain,

@@ -16,8 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::config::Settings;
 
-/// Version of the format. Before 4, decisions were hashed over envelope heads in JSON, so only the recording programs
-/// reach the same hashes. Before 5, each input was a message.
+/// Version of the format. A file of another version is not replayed.
 pub const FORMAT: u32 = 5;
 
 pub const HEADER: &str = "/recorder/header";
@@ -46,13 +45,11 @@ pub struct Header {
     /// The user's folder, as the gate knew it; [`super::Recorder::start`] fills it in.
     pub home: PathBuf,
     /// The files that the gate kept from every tool; filled in likewise.
-    #[serde(default)]
     pub own: OwnFiles,
     /// The walls of the sandbox that the gate knew; filled in likewise.
     #[serde(default)]
     pub barriers: Barriers,
     /// What the tool servers offered when the agent started; filled in likewise.
-    #[serde(default)]
     pub tool_lists: Vec<ToolList>,
     /// The specifications of the tools that a person added; filled in likewise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -181,7 +178,6 @@ pub struct Gap {
 #[derive(Deserialize)]
 struct Told<'a> {
     id: MessageId,
-    #[serde(default)]
     cause: Option<MessageId>,
     correlation: MessageId,
     at: Timestamp,

@@ -57,9 +57,7 @@ pub struct ExecutionTracker {
     /// Intents, oldest first, because ids are in the order of time.
     begun: BTreeSet<MessageId>,
     /// Reversible actions, newest last.
-    #[serde(default)]
     reversible: VecDeque<MessageId>,
-    #[serde(default)]
     pose: Pose,
 }
 

@@ -41,14 +41,14 @@ pub struct ClearedIntent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
     /// The agent's powers for this intent; `None`: those of the configuration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub powers: Option<Powers>,
     /// The tool name that the caller used; `None` if it is the tool's own name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
     /// Fingerprint of what would run, taken when it was allowed. It is started only while the fingerprint still
     /// matches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sealed: Option<Fixed>,
 }
 

@@ -27,10 +27,8 @@ pub struct Spent {
     /// Start of the hour that is counted, and its tokens.
     hour: Option<(Timestamp, u64)>,
     /// The same for the day.
-    #[serde(default)]
     day: Option<(Timestamp, u64)>,
     /// The process that is counted, and its tokens.
-    #[serde(default)]
     session: Option<(u64, u64)>,
     #[serde(default)]
     money: Money,

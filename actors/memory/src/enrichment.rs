@@ -60,7 +60,6 @@ pub struct EnrichmentSettings {
 pub struct Enrichment {
     pending: BTreeMap<MessageId, Pending>,
     /// Rooms that are held for a while.
-    #[serde(default)]
     held: BTreeSet<String>,
 }
 
@@ -74,11 +73,8 @@ struct Pending {
     recalled: Option<Vec<RecalledEpisode>>,
     time: Option<TimeDescribed>,
     /// By the answering room.
-    #[serde(default)]
     knowledge: BTreeMap<String, Vec<KnowledgeEntry>>,
-    #[serde(default)]
     programs: Option<Vec<ProgramRecalled>>,
-    #[serde(default)]
     fears: Option<FearsRecalled>,
 }
 

@@ -60,13 +60,10 @@ pub struct Spent {
     pub seconds: f64,
     pub calls: u64,
     /// By the configured prices.
-    #[serde(default)]
     pub money: f64,
     /// Degrees that joints turned.
-    #[serde(default)]
     pub degrees: f64,
     /// The part of these tokens that went to vectors, which no token budget counts.
-    #[serde(default)]
     pub embedded: u64,
 }
 
@@ -118,7 +115,6 @@ pub struct Energy {
     session: Option<(u64, Spent)>,
     calls: BTreeMap<MessageId, Timestamp>,
     /// Purposes of calls other than deliberation.
-    #[serde(default)]
     meant: BTreeMap<MessageId, Purpose>,
     battery: Option<Battery>,
     /// The process in which the battery was last checked.
@@ -131,7 +127,6 @@ pub enum EnergyEvent {
     Called {
         call: MessageId,
         at: Timestamp,
-        #[serde(default)]
         purpose: Purpose,
     },
     Spent {

@@ -117,7 +117,7 @@ pub enum GatewayEvent {
     Seen {
         key: String,
         percept: MessageId,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         digest: Option<String>,
     },
     Tried {

@@ -34,7 +34,6 @@ pub struct PreemptionCircuit {
     hold: Option<Hold>,
     open: Vec<MessageId>,
     /// The turn of the pursued goal, and whether a threat caused the goal.
-    #[serde(default)]
     pursued: Option<(Option<MessageId>, bool)>,
 }
 

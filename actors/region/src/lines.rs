@@ -118,7 +118,6 @@ mod tests {
         event: String,
         #[serde(default)]
         context: Map<String, Value>,
-        #[serde(default)]
         timestamp: Option<jiff::Timestamp>,
         #[serde(default)]
         name: String,

@@ -10,16 +10,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sources {
     /// Ids, the newest last.
-    #[serde(default)]
     pub episodes: VecDeque<String>,
-    /// It also has unnamed sources: older ones, or ones that sleep removed. Knowledge from before sources were noted
-    /// has some.
-    #[serde(default = "unnoted")]
+    /// It also has unnamed sources: older ones, or ones that sleep removed.
     others: bool,
-}
-
-fn unnoted() -> bool {
-    true
 }
 
 impl Sources {
@@ -27,7 +20,7 @@ impl Sources {
         Self { episodes, others }
     }
 
-    /// For imported knowledge, or knowledge from before sources were noted.
+    /// For imported knowledge.
     pub fn unknown() -> Self {
         Self::new(VecDeque::new(), true)
     }
@@ -148,9 +141,9 @@ mod tests {
         assert!(slept.episodes.is_empty());
         let mut many = of(&["a", "b", "c"]);
         assert!(!many.let_go(&gone("b", true)) && !many.let_go(&gone("c", true)), "a is not named, but was one");
-        let mut older: Sources = serde_json::from_str("{}").expect("an older form");
-        older.note("a", 2);
-        assert!(!older.let_go(&gone("a", true)), "nobody knows what it rested on before");
+        let mut unknown = Sources::unknown();
+        unknown.note("a", 2);
+        assert!(!unknown.let_go(&gone("a", true)), "nobody knows what else it rested on");
     }
 
     #[test]
@@ -169,8 +162,8 @@ mod tests {
         assert!(of(&["a", "a"]).forget(&gone(&["a"])));
         let all = ["a", "b", "c", "d", "e"];
         assert!(of(&all[..4]).forget(&gone(&all)) && !of(&all).forget(&gone(&all)));
-        let mut older = FewSources::default();
-        older.note("a", 3);
-        assert!(!older.forget(&gone(&["a"])), "nobody knows where it was met before");
+        let mut late = FewSources::default();
+        late.note("a", 3);
+        assert!(!late.forget(&gone(&["a"])), "nobody knows where it was met before");
     }
 }

@@ -15,6 +15,7 @@ use super::engine::{Batch, Engine, EngineKind};
 use super::error::{EngineError, NotDurable, StoreError};
 use super::folder::Folder;
 use super::keys;
+use super::open::FORMAT_VERSION;
 use super::pack::{Pack, Pointer};
 use super::private;
 use super::repair::live_extents;
@@ -93,15 +94,6 @@ pub fn is_finished(place: &Path) -> bool {
     place.join(DUMP).exists()
 }
 
-/// A backup of only an engine, e.g. before its format is changed.
-pub fn dump_to(engine: &dyn Engine, place: &Path) -> Result<(), StoreError> {
-    let bad = |error: std::io::Error| StoreError::folder(place, &error);
-    private::make_folder(place).map_err(bad)?;
-    dump(engine, &place.join("dump.part"))?;
-    fs::rename(place.join("dump.part"), place.join(DUMP)).map_err(bad)?;
-    File::open(place).and_then(|folder| folder.sync_all()).map_err(bad)
-}
-
 fn dump(engine: &dyn Engine, path: &Path) -> Result<u64, StoreError> {
     let bad = |error: std::io::Error| StoreError::folder(path, &error);
     let mut file = BufWriter::new(private::create(path).map_err(bad)?);
@@ -134,9 +126,15 @@ fn write_section(file: &mut impl Write, body: &[u8]) -> std::io::Result<()> {
     file.write_all(body)
 }
 
-/// Fills an empty engine from a backup. Fails if any part of the backup's dump isn't as it was written.
+/// Fills an empty engine from a backup. Fails if the backup has another format, or if any part of its dump isn't as it was
+/// written.
 pub fn import(from: &Path, engine: &dyn Engine) -> Result<(), StoreError> {
     read_dump(from, &mut |batch| Ok(engine.apply(&batch)?))?;
+    let format = keys::get_number(engine, keys::FORMAT)?.unwrap_or(0);
+    if format != u64::from(FORMAT_VERSION) {
+        let why = format!("it has format {format}, this program reads format {FORMAT_VERSION} alone");
+        return Err(StoreError::BadBackup { path: from.to_owned(), why });
+    }
     Ok(engine.sync()?)
 }
 
@@ -340,4 +338,28 @@ fn copy_sparse(from: &Path, to: &Path) -> std::io::Result<()> {
         at += size as u64;
     }
     target.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_engine::MemoryEngine;
+
+    #[test]
+    fn a_backup_of_another_format_is_refused() {
+        let home = tempfile::tempdir().expect("a folder");
+        let dumped = |format: u64| {
+            let (engine, mut batch) = (MemoryEngine::default(), Batch::default());
+            keys::put_number(&mut batch, keys::FORMAT, format);
+            engine.apply(&batch).expect("applies");
+            dump(&engine, &home.path().join(DUMP)).expect("written");
+            import(home.path(), &MemoryEngine::default())
+        };
+        let own = u64::from(FORMAT_VERSION);
+        dumped(own).expect("this program's own");
+        for other in [own - 1, own + 1] {
+            let refused = dumped(other).expect_err("another").to_string();
+            assert!(refused.contains(&format!("has format {other}, this program reads format {own}")), "{refused}");
+        }
+    }
 }

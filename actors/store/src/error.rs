@@ -68,10 +68,15 @@ pub enum StoreError {
     #[error("the store in {folder} is in use by {holder}: stop that process, or give another data folder")]
     Locked { folder: PathBuf, holder: String },
     #[error(
-        "the store in {folder} has format {found}, this program reads up to format {known}: \
+        "the store in {folder} has format {found}, this program reads format {known} alone: \
          run the newer program, or restore a backup made with format {known}"
     )]
     Newer { folder: PathBuf, found: u32, known: u32 },
+    #[error(
+        "the store in {folder} has format {found}, this program reads format {known} alone: \
+         run the build that made it, restore a backup made with format {known}, or give another data folder"
+    )]
+    Older { folder: PathBuf, found: u32, known: u32 },
     #[error("{what} of agent {agent}, region {region}: {why}; run a repair, or restore a backup")]
     Damaged { agent: String, region: String, what: String, why: String },
     #[error(

@@ -16,7 +16,7 @@ use super::records::Value;
 /// A frame is closed at this many bytes before compression; a larger commit has its own frame. The larger the frame,
 /// the more of it repeats. Compressed it is a few chunks of the database.
 const FRAME_BYTES: usize = 40_000;
-/// Frames with uncompressed entries; written by older programs, and for gaps.
+/// Frames with uncompressed entries: those that compression makes no smaller, and gaps.
 const PLAIN: u8 = 1;
 /// Frames whose entries are one LZ4 block.
 const COMPRESSED: u8 = 2;
@@ -400,14 +400,14 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_of_an_older_program_is_read() {
+    fn a_frame_that_is_not_compressed_is_read() {
         let made = entry(5, 40, 2);
-        let mut old = Writer(vec![PLAIN]);
-        old.varint(made.lsn);
-        old.varint(made.last());
-        old.count(1);
-        waiting(&made).write(&mut old);
-        let (span, found) = unpack(&old.0, 0, 0).expect("readable");
+        let mut plain = Writer(vec![PLAIN]);
+        plain.varint(made.lsn);
+        plain.varint(made.last());
+        plain.count(1);
+        waiting(&made).write(&mut plain);
+        let (span, found) = unpack(&plain.0, 0, 0).expect("readable");
         assert_eq!((span.first, span.last, span.last_emission), (5, 7, 7));
         assert_eq!(format!("{found:?}"), format!("{:?}", [made]));
     }

@@ -169,8 +169,7 @@ impl<'a> AgentLoad<'a> {
         let head = sealed.as_deref().and_then(|sealed| {
             let mut reader = Reader(unseal(&key, sealed)?);
             let (end, dropped) = (reader.u64()?, reader.u64()?);
-            // Stores of older programs have none: everything kept is checked.
-            Some((end, dropped, reader.u64().unwrap_or(0)))
+            Some((end, dropped, reader.u64()?))
         });
         let mut frames: Vec<(FrameSpan, Vec<Entry>)> = Vec::new();
         let mut bad = Vec::new();

@@ -7,7 +7,7 @@ use maxim_bus::ids::{Epoch, Lsn};
 
 use super::backup;
 use super::committer::SERIAL;
-use super::engine::{Batch, Engine, EngineKind, FaultSwitch, copy_all};
+use super::engine::{Engine, EngineKind, FaultSwitch, copy_all};
 use super::error::{EngineError, NotDurable, StoreError, fix_of};
 use super::folder::{Folder, full_disk};
 use super::keys;
@@ -19,23 +19,8 @@ use super::reserve;
 use super::shared::Shared;
 use super::{StateStore, StoreOptions};
 
-/// The format of this program. A store with a newer one is refused, one with an older one is migrated.
+/// The format of this program. A store or a backup of another format is refused.
 pub const FORMAT_VERSION: u32 = 5;
-
-type Migration = fn(&dyn Engine) -> Result<(), EngineError>;
-/// Entry i takes a store from format i + 1 to i + 2. A journal on other machines doesn't get the changes of a
-/// migration: if one changes something, a replicated store needs a new copy there.
-const MIGRATIONS: &[Migration] = &[
-    // Journal frames of the first format are read unchanged. The number keeps older programs from compressed frames,
-    // which they would take for damage.
-    |_| Ok(()),
-    // The same for the pack's blocks of the second format.
-    |_| Ok(()),
-    // And for the envelope heads of the third format.
-    |_| Ok(()),
-    // Before the fifth format a frame's key was its first LSN: a place like any other, that will be used again.
-    |_| Ok(()),
-];
 
 /// Data that existed and is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -347,12 +332,7 @@ fn try_generation(
         opened => opened?,
     };
     let Some(format) = keys::get_number(&*engine, keys::FORMAT)? else { return Ok(None) };
-    let format = u32::try_from(format).unwrap_or(u32::MAX);
-    if format > FORMAT_VERSION {
-        let folder = folder.path.clone();
-        return Err(StoreError::Newer { folder, found: format, known: FORMAT_VERSION });
-    }
-    migrate(&*engine, format, MIGRATIONS, &mut || backup::dump_to(&*engine, &folder.next_backup()?))?;
+    check_format(&folder.path, format)?;
     let mut generation = generation;
     if kind != options.engine {
         let target = newest + 1;
@@ -369,24 +349,14 @@ fn try_generation(
     Ok(Some(Found { engine, generation, loaded, serial }))
 }
 
-/// Migrates an older format to this program's, after `keep` has saved the data.
-fn migrate(
-    engine: &dyn Engine,
-    format: u32,
-    migrations: &[Migration],
-    keep: &mut dyn FnMut() -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    let done = (format as usize).saturating_sub(1);
-    let Some(steps) = migrations.get(done..).filter(|steps| !steps.is_empty()) else { return Ok(()) };
-    keep()?;
-    for (step, format) in steps.iter().zip(format + 1..) {
-        step(engine)?;
-        let mut batch = Batch::default();
-        keys::put_number(&mut batch, keys::FORMAT, u64::from(format));
-        engine.apply(&batch)?;
-        engine.sync()?;
+/// Refuses a store of another format than this program's.
+pub(super) fn check_format(folder: &Path, found: u64) -> Result<(), StoreError> {
+    let (folder, known) = (folder.to_owned(), FORMAT_VERSION);
+    match u32::try_from(found).unwrap_or(u32::MAX) {
+        FORMAT_VERSION => Ok(()),
+        found if found > known => Err(StoreError::Newer { folder, found, known }),
+        found => Err(StoreError::Older { folder, found, known }),
     }
-    Ok(())
 }
 
 /// No database is readable: uses the newest usable backup, or an empty one.
@@ -403,9 +373,6 @@ fn start_anew(
         let engine = folder.begin_generation(generation, options.engine, options.page_cache)?;
         match backup::import(&place, &*engine) {
             Ok(()) => {
-                let format = number(&*engine, keys::FORMAT)?.unwrap_or(1);
-                // The backup itself stays unchanged.
-                migrate(&*engine, u32::try_from(format).unwrap_or(u32::MAX), MIGRATIONS, &mut || Ok(()))?;
                 folder.complete_generation(generation)?;
                 let loaded = load(&*engine, Epoch((boots + 1) * super::shared::EPOCHS_PER_BOOT))?;
                 let what = format!("everything since the backup {}", place.display());
@@ -439,33 +406,4 @@ fn start_anew(
         }
     }
     Ok(Found { engine, generation, loaded: Loaded::default(), serial: 0 })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory_engine::MemoryEngine;
-
-    #[test]
-    fn an_older_format_is_kept_first_and_then_brought_up_step_by_step() {
-        let steps: [Migration; 2] = [
-            |engine| engine.apply(&Batch(vec![(b"x".to_vec(), Some(b"2".to_vec()))])),
-            |engine| {
-                assert_eq!(engine.get(b"x")?.as_deref(), Some(&b"2"[..]));
-                engine.apply(&Batch(vec![(b"x".to_vec(), Some(b"3".to_vec()))]))
-            },
-        ];
-        let engine = MemoryEngine::default();
-        let mut kept = 0;
-        let mut keep = || {
-            assert_eq!(engine.get(b"x")?, None, "kept before anything is changed");
-            kept += 1;
-            Ok(())
-        };
-        migrate(&engine, 1, &steps, &mut keep).expect("migrates");
-        assert_eq!(engine.get(b"x").expect("readable").as_deref(), Some(&b"3"[..]));
-        assert_eq!(keys::get_number(&engine, keys::FORMAT).expect("readable"), Some(3));
-        migrate(&engine, 3, &steps, &mut || panic!("nothing to keep")).expect("nothing to do");
-        assert_eq!(kept, 1);
-    }
 }

@@ -231,10 +231,7 @@ impl Follower {
         let place = folder.engine(generation);
         let engine = EngineKind::of(&place)?.open(&place, page_cache)?;
         let format = keys::get_number(&*engine, keys::FORMAT)?.unwrap_or(0);
-        if format > u64::from(super::FORMAT_VERSION) {
-            let found = u32::try_from(format).unwrap_or(u32::MAX);
-            return Err(StoreError::Newer { folder: folder.path.clone(), found, known: super::FORMAT_VERSION });
-        }
+        super::open::check_format(&folder.path, format)?;
         let serial = keys::get_number(&*engine, SERIAL)?.unwrap_or(0);
         if serial < folder.marked() {
             let why = format!("it ends at batch {serial}, batch {} was on disk", folder.marked());

@@ -92,7 +92,7 @@ pub struct ToolOutcome {
     pub side_effects: Vec<SideEffect>,
     /// How good the outcome was, −1 to 1, if the tool can tell. The nucleus accumbens learns from it. Without a value,
     /// success counts as 1. A failure always counts as −1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
 }
 

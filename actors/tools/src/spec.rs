@@ -95,11 +95,11 @@ pub struct ToolSpec {
     #[serde(default)]
     pub brings_outside_text: bool,
     /// The server that offers it, if one does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub offered_by: Option<OfferedBy>,
     /// Why it can't be used here. A call then answers `{"available": false, "reason": …}`, and the model doesn't see
     /// the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,
     /// Things, people or sounds of the scene. It can be called while one of them is around. Empty: always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -109,7 +109,7 @@ pub struct ToolSpec {
     #[serde(default)]
     pub unasked: bool,
     /// The need that it serves: `energy`, or the name of a reading that a sense reports with the pose; 0 (none) to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub serves: Option<String>,
 }
 

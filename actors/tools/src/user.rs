@@ -52,25 +52,20 @@ struct Manifest {
     description: String,
     /// The program and its fixed arguments. A program with a `/` is searched beside the manifest.
     command: Vec<String>,
-    #[serde(default)]
     parameters: Option<Value>,
-    #[serde(default)]
     example: Option<Value>,
     effect: EffectClass,
     /// Whether doing it twice has the same effect as once.
     #[serde(default)]
     idempotent: bool,
     /// The lowest mode. Default: passive for a tool that only reads, else active.
-    #[serde(default)]
     required_mode: Option<Mode>,
     #[serde(default)]
     network: bool,
-    #[serde(default)]
     timeout_seconds: Option<u64>,
     /// Other names of parameters.
     #[serde(default)]
     aliases: BTreeMap<String, String>,
-    #[serde(default)]
     speech: Option<Speech>,
     /// Things of the scene by the senses' names, one of which must be around. Without them the tool is always
     /// available.
@@ -79,7 +74,6 @@ struct Manifest {
     /// Whether it may be called unasked, and without a question.
     #[serde(default)]
     unasked: bool,
-    #[serde(default)]
     serves: Option<String>,
 }
 

@@ -35,7 +35,7 @@ pub struct ActOption {
     /// The probability with which it was chosen, 0 to 1.
     pub chance: f64,
     /// Why it could not be chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub barred: Option<String>,
 }
 

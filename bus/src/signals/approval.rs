@@ -82,7 +82,7 @@ pub enum ConsentTaken {
     Allowed {
         question: OpenQuestion,
         /// What was allowed for good, in words; or why it was allowed only once although more was wanted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         granted: Option<String>,
     },
     Denied {

@@ -22,7 +22,7 @@ pub struct MovementSensed {
     pub before: BTreeMap<String, f64>,
     pub after: BTreeMap<String, f64>,
     /// How far the turning joints went, summed, in degrees; set only where the driver read them during the movement.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub travelled: Option<f64>,
 }
 

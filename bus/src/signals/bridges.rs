@@ -133,7 +133,7 @@ pub struct ProposedPlan {
     /// Similarity of the goals, 0 to 1.
     pub similarity: f64,
     /// The practised program that performs these steps as one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// Expected success × similarity.
     pub score: f64,

@@ -179,10 +179,10 @@ pub struct RelationLesson {
     /// 0 to 1.
     pub weight: f64,
     /// Phase difference in radians, for PHASE_LOCKED_TO.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<f64>,
     /// Coupling strength, for PHASE_LOCKED_TO.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<f64>,
 }
 
@@ -287,9 +287,9 @@ pub struct RelationShown {
     pub concept_id: String,
     pub name: String,
     pub weight: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<f64>,
 }
 
@@ -318,7 +318,7 @@ pub struct ConceptShown {
 pub struct ConceptsFound {
     pub concepts: Vec<ConceptShown>,
     /// Why the question can't be answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -493,7 +493,6 @@ pub struct AssociatedRecalled {
     /// What could not be asked.
     pub missing: Vec<String>,
     /// Why there is no starting point: no record has this id.
-    #[serde(default)]
     pub problem: Option<String>,
 }
 
@@ -502,7 +501,7 @@ pub struct AssociatedRecalled {
 pub struct FetchEpisodes {
     pub ids: Vec<String>,
     /// Return only those that match. Its words and limit are ignored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<EpisodeFilter>,
 }
 

@@ -103,10 +103,10 @@ pub struct CycleThought {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knowledge: Vec<KnowledgeEntry>,
     /// What was expected of the tool that it leaned towards.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<OutcomesPredicted>,
     /// The verdict that the gate would have given on that tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub foreseen: Option<VerdictForeseen>,
     pub salience: Salience,
     /// Private, in the first person.

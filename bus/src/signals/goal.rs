@@ -60,7 +60,6 @@ pub struct Goal {
     /// The turn that pursues it, while it runs.
     pub turn: Option<MessageId>,
     /// The question to a person that decides how it ends.
-    #[serde(default)]
     pub waits_for: Option<MessageId>,
     /// Something changed while it was suspended. A person is asked before it continues.
     #[serde(default)]
@@ -69,7 +68,6 @@ pub struct Goal {
     #[serde(default)]
     pub is_asked: bool,
     /// Who was told how it ended: `channel/person`.
-    #[serde(default)]
     pub told: Option<String>,
 }
 

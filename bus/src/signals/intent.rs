@@ -61,13 +61,13 @@ pub struct IntentPermitted {
     pub id: MessageId,
     pub policy: String,
     /// A person must be asked even if fear has no objection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<Escalation>,
     /// What the agent may do now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub powers: Option<Powers>,
     /// The name in the request, when it differs from the tool's own name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
 }
 
@@ -106,10 +106,10 @@ pub struct IntentRefused {
     /// The id under which a person can allow it.
     pub approval: Option<MessageId>,
     /// The time until which a person can allow it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// What an "always" would cover, when a person is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub always: Option<AlwaysOffer>,
 }
 
@@ -133,10 +133,10 @@ pub struct DecisionTaken {
     /// False when no open question has this id.
     pub taken: bool,
     /// Why an "always" is impossible with this reach. Then nothing was decided, and the question is still open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// What was allowed for good, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub granted: Option<String>,
 }
 

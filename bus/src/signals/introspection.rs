@@ -144,7 +144,6 @@ pub struct RhythmsDiscovered {
     /// The number of events examined.
     pub events: usize,
     /// The earliest of them. Anything earlier is no longer known.
-    #[serde(default)]
     pub since: Option<Timestamp>,
 }
 
@@ -167,7 +166,7 @@ pub struct RoomVitals {
 pub struct VitalsSensed {
     pub rooms: Vec<RoomVitals>,
     /// Why nothing is known, if so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

@@ -31,7 +31,6 @@ pub enum PreemptionRequested {
         #[serde(default)]
         channel: String,
         /// The turn that pursues the goal, if it has already begun.
-        #[serde(default)]
         turn: Option<MessageId>,
         /// Pain or a threat is the cause. The suspended goal needs a person's word before it continues.
         #[serde(default)]

@@ -133,7 +133,7 @@ pub struct OutboxEntry {
     pub why: Option<String>,
     pub provider_id: Option<String>,
     /// The tool that sent it; none for words without a tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
 }
 

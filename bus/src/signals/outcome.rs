@@ -22,17 +22,17 @@ pub struct ExecutionStarted {
     /// 1 for the first attempt; higher for a repeatable action that a crash interrupted.
     pub attempt: u32,
     /// What the agent was allowed to do when the action was cleared. The action stays within these bounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub powers: Option<Powers>,
     /// The name in the request, when it differs from the tool's own name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
     /// The action to undo, for a call that undoes one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reversal: Option<Json>,
     /// The programs it may run, fingerprinted when it was allowed. The executor begins only if the fingerprint is
     /// unchanged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sealed: Option<Fixed>,
     /// Its lasting effect, as its tool declares: `read_only`, `reversible` or `irreversible`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -111,7 +111,7 @@ pub struct ToolResult {
     pub duration_us: u64,
     pub side_effects: Vec<String>,
     /// How good the result was, −1 to 1, if the tool says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
 }
 
@@ -136,10 +136,10 @@ pub struct Outbound {
     pub recipient: String,
     pub text: String,
     /// The action that sends it; the outbox keeps it under this id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<MessageId>,
     /// The tool of that action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     #[serde(default, skip_serializing_if = "Medium::is_text")]
     pub medium: Medium,

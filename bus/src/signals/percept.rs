@@ -31,7 +31,7 @@ pub struct Inbound {
     /// The trust that the channel gives the sender: owner's console, allow-listed, or outside.
     pub trust: Trust,
     /// The recogniser's confidence for spoken words; none for written ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
     /// The provider signed it with its id, so an attacker may replay it. A replay must do nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -40,7 +40,7 @@ pub struct Inbound {
     /// never a sender.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moving: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
 }
 
@@ -83,7 +83,7 @@ pub struct PerceptOrigin {
     pub channel: String,
     pub sender: String,
     /// The provider's own name of the message, which puts an answer into the right thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub struct Percept {
     pub objects: Vec<String>,
     pub people: Vec<String>,
     /// The recogniser's confidence, if it was heard.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
 }
 

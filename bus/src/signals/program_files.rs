@@ -26,10 +26,10 @@ pub struct ProgramFile {
     /// SHA-256 of its bytes in hexadecimal digits; empty if it was not read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Why there is no text, if text was wanted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct Found {
     /// Files that don't exist are left out.
     pub files: Vec<ProgramFile>,
     /// Why the answer is incomplete.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct ProgramsRead {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// All program and build files of this folder. An absolute path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// Other files that the call names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -79,7 +79,7 @@ pub struct Fixed {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// Why some files are missing from it. If set, nothing is allowed for good.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond: Option<String>,
 }
 
@@ -145,7 +145,7 @@ pub struct ProgramsFixed {
     pub intent: MessageId,
     /// None when it could not be taken.
     pub fixed: Option<Fixed>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 

@@ -109,7 +109,7 @@ pub struct RecalledEpisode {
     #[serde(default)]
     pub said: bool,
     /// The speaker, if known and credible.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
 }
 
@@ -142,7 +142,6 @@ pub struct RecallEpisodes {
     #[serde(default)]
     pub waits: bool,
     /// The asker's deadline. A later answer would be useless and would only delay the next ones.
-    #[serde(default)]
     pub until: Option<Timestamp>,
 }
 
@@ -235,10 +234,8 @@ pub struct DescribeTime {
     /// Of the episodes in the bins, only those that are the only one in one of their bins.
     pub sole: bool,
     /// Count and name only events at this time or later.
-    #[serde(default)]
     pub time_after: Option<Timestamp>,
     /// Count and name only events at this time or earlier.
-    #[serde(default)]
     pub time_before: Option<Timestamp>,
     /// Number of episodes to name; with 0, the typical events aren't returned either.
     pub limit: usize,
@@ -374,7 +371,7 @@ pub struct EpisodeStored {
     pub reasons: Vec<String>,
     pub salience: Salience,
     /// The earlier episode with the same observation: no new episode is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
 }
 

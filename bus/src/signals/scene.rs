@@ -17,7 +17,7 @@ pub struct Detection {
     pub name: String,
     pub confidence: Confidence,
     /// Left, top, right and bottom, as fractions of the picture, 0 to 1.
-    #[serde(default, rename = "box", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
     pub frame: Option<[f64; 4]>,
 }
 
@@ -29,10 +29,10 @@ pub struct Observed {
     pub objects: Vec<Detection>,
     pub people: Vec<Detection>,
     /// A recognised sound, e.g. `doorbell`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sound: Option<Detection>,
     /// The body's pose, as this sense reports it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
 }
 
@@ -71,10 +71,10 @@ pub fn plain_name(name: &str) -> String {
 pub struct SceneNoticed {
     pub things: Vec<SceneThing>,
     /// The thing in the middle of the picture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
     /// The body's pose, from the latest report of a sense.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
 }
 
@@ -118,7 +118,7 @@ pub struct SceneThing {
     pub last_seen: Timestamp,
     pub sightings: u64,
     /// How long it was in the middle of the picture, in seconds; only with `include_attention`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dwell_s: Option<f64>,
 }
 
@@ -135,22 +135,22 @@ pub enum ThingKind {
 pub struct SceneSurveyed {
     /// False until a sense has reported something.
     pub available: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The latest name given to the scene.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<SceneNamed>,
     pub objects: Vec<SceneThing>,
     /// The total number present.
     pub around: usize,
     /// The thing in the middle of the picture now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gaze: Option<String>,
     /// The body's pose, from the latest report of a sense.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pose: Option<Pose>,
     /// What to look at next: the most salient thing that isn't in the middle of the picture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_target: Option<String>,
 }
 

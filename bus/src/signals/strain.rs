@@ -14,7 +14,6 @@ pub struct BodyStrained {
     pub action: Option<MessageId>,
     pub kind: PainKind,
     /// The intensity that a sense reports; otherwise it follows from how often this happens.
-    #[serde(default)]
     pub intensity: Option<Intensity>,
     /// The joint, e.g. `head.yaw`.
     pub place: String,

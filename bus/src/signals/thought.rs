@@ -61,7 +61,6 @@ pub struct Deliberate {
     #[serde(default)]
     pub last: bool,
     /// The goal being pursued over several turns.
-    #[serde(default)]
     pub goal: Option<String>,
 }
 
@@ -83,7 +82,6 @@ pub struct ModelProposal {
     pub params: Json,
     pub reasoning: String,
     /// Its own statement of confidence.
-    #[serde(default)]
     pub confidence: Option<Confidence>,
     /// Options that it leaned towards earlier and did not choose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -128,7 +126,7 @@ pub struct ModelCall {
     #[serde(default)]
     pub tools: Vec<CallableTool>,
     /// The JSON schema of the reply, if it isn't a thought or an action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Json>,
 }
 
@@ -169,7 +167,6 @@ pub struct ModelReply {
     #[serde(default)]
     pub is_cut: bool,
     /// The error is that the prompt is too long.
-    #[serde(default)]
     pub overflow: Option<Overflow>,
     /// The worker went down during the call, so its result is unknown; it may be asked again.
     #[serde(default)]
@@ -331,7 +328,7 @@ pub struct TurnEnded {
     #[serde(default)]
     pub lost: bool,
     /// The reason, as the part of the mind that decided gave it; none when nothing was decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<String>,
     /// Episodes that support the reply and the actions. Forgetting them also removes these words. For a model's
     /// answer: everything that the turn recalled.

@@ -38,10 +38,10 @@ pub struct WorkingEntry {
     pub turn: MessageId,
     pub salience: Salience,
     /// The salience of a percept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub novelty: Option<Novelty>,
     /// The recogniser's confidence, if it was heard.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Confidence>,
     pub trust: Trust,
     /// Its subject: `channel/person` of a conversation, the tool of an outcome, the episode of a recall.

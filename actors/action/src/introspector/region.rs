@@ -61,7 +61,7 @@ pub struct IntrospectorSettings {
 pub struct Introspector {
     open: BTreeMap<MessageId, Open>,
     /// The mode to which it was lowered; `None`: the configured mode holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     lowered: Option<Mode>,
 }
 

@@ -65,19 +65,13 @@ pub struct AutonomySettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Autonomy {
     /// Recent effects that it let pass, oldest first.
-    #[serde(default)]
     pub(super) passed: VecDeque<(Timestamp, MessageId)>,
     /// Hash of the last failed call, and its failures in a row.
     pub(super) failing: Option<(u64, u32)>,
-    #[serde(default)]
     pub(super) counsels: Counsels,
-    #[serde(default)]
     pub(super) lowered: Lowered,
-    #[serde(default)]
     names: NameTally,
-    #[serde(default)]
     pub(super) effort: Effort,
-    #[serde(default)]
     pub(super) scene: SceneTools,
 }
 
@@ -85,7 +79,6 @@ pub struct Autonomy {
 pub enum AutonomyEvent {
     Passed {
         at: Timestamp,
-        #[serde(default)]
         intent: Option<MessageId>,
     },
     /// The gate refused it, so the effect isn't counted.

@@ -31,10 +31,10 @@ pub struct Asked {
     pub rule: String,
     pub reason: String,
     /// The simple command concerned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The parameter concerned; `None` if it concerns the whole call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
 }
 

@@ -38,7 +38,7 @@ pub struct Grant {
     pub(super) given: Timestamp,
     pub(super) by: String,
     /// Holds only for calls asked for on this channel; `None`: for calls from any channel (the owner's grant).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<String>,
     /// The tool. A server's tool carries the digest of its description: `tool@digest`.
     pub(super) tool: String,
@@ -48,10 +48,10 @@ pub struct Grant {
     pub(super) scope: Scope,
     #[serde(default)]
     pub(super) used: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) last_used: Option<Timestamp>,
     /// Fingerprint of what would run, taken when it was given. A change is asked about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) files: Option<Fixed>,
 }
 

@@ -91,10 +91,8 @@ pub struct FearAgent {
     /// Tools with a bad experience, by name. Experience is asked about these only.
     pub(super) hurtful: BTreeSet<String>,
     /// When each tool last hurt.
-    #[serde(default)]
     pub(super) hurt_at: BTreeMap<String, Timestamp>,
     /// Tools about which a person always wants to be asked.
-    #[serde(default)]
     pub(super) pinned: BTreeSet<String>,
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
     pub(super) predicting: BTreeMap<MessageId, Timestamp>,
@@ -109,14 +107,10 @@ pub struct FearAgent {
     #[serde(default)]
     pub(super) waits: BTreeMap<MessageId, Wait>,
     pub(super) stopped: bool,
-    #[serde(default)]
     pub(super) counts: AnswerCounts,
-    #[serde(default)]
     counsels: Counsels,
-    #[serde(default)]
     pub(super) reviews: Reviews,
     /// Recent refusals.
-    #[serde(default)]
     pub(super) refusals: Refusals,
 }
 
@@ -160,13 +154,12 @@ pub struct GateEntry {
     #[serde(default)]
     pub gather: Gather<String>,
     /// What experience expects of it, once it has answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<OutcomesPredicted>,
     /// How often similar contexts went wrong, once the bridge has answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub assessed: Option<ContextAssessed>,
     /// The conditions under which it is carried out.
-    #[serde(default)]
     pub terms: Terms,
     /// Every reason for asking that isn't answered yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -175,16 +168,16 @@ pub struct GateEntry {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
     /// What an "always" would cover.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub always: Option<AlwaysOffer>,
     /// What a yes for any arguments would cover; `None` if no such yes is possible.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub any_arguments: Option<String>,
     /// The files that it would run.
     #[serde(default)]
     pub files: Files,
     /// The id of the open question, if it was asked anew. The first question has the id of the intent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<MessageId>,
     /// Earlier questions about this intent. An answer to one of them decides nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -220,7 +213,6 @@ impl GateEntry {
 pub enum FearEvent {
     Hurt {
         tool: String,
-        #[serde(default)]
         at: Option<Timestamp>,
     },
     /// A person deleted everything that says that it hurt.

@@ -89,10 +89,8 @@ struct Reviewed {
 pub(super) struct Reviews {
     out: BTreeMap<MessageId, Out>,
     rests_until: Option<Timestamp>,
-    #[serde(default)]
     is_tired: bool,
     /// Spent on all calls of models.
-    #[serde(default)]
     spent: Spent,
 }
 
@@ -103,10 +101,8 @@ struct Out {
     /// Whether the answer may decide.
     decides: bool,
     /// The process that asked.
-    #[serde(default)]
     boot: u64,
     /// Calls that were lost.
-    #[serde(default)]
     lost: u32,
 }
 
@@ -117,9 +113,7 @@ pub enum ReviewEvent {
         intent: MessageId,
         due: Timestamp,
         decides: bool,
-        #[serde(default)]
         boot: u64,
-        #[serde(default)]
         lost: u32,
     },
     /// The intent doesn't wait for the review any more.

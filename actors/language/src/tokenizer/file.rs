@@ -109,7 +109,7 @@ struct Written {
 
 #[derive(Deserialize)]
 pub(super) struct Model {
-    #[serde(default, rename = "type")]
+    #[serde(rename = "type")]
     kind: Option<String>,
     #[serde(default)]
     pub merges: Vec<Merge>,

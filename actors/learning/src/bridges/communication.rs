@@ -148,19 +148,16 @@ pub(super) struct Person {
     turn: Option<MessageId>,
     heard: Timestamp,
     /// The trust of the latest message under this name.
-    #[serde(default)]
     pub(super) trust: Option<Trust>,
     /// The newest turns with reactions that taught something.
-    #[serde(default)]
     pub(super) evidence: VecDeque<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Message {
     at: Timestamp,
-    /// Values by hour of the day at the body's place. Older states have none.
-    #[serde(default)]
-    hour: Option<u8>,
+    /// Of the day at the body's place.
+    hour: u8,
     unprompted: bool,
 }
 
@@ -194,9 +191,7 @@ impl Person {
         let reaction = reaction.filter(|_| !late);
         if let Some(lambda) = reward(reaction, message.unprompted) {
             self.welcome.learn(lambda);
-            if let Some(hour) = message.hour {
-                self.hours.entry(hour).or_default().learn(lambda);
-            }
+            self.hours.entry(message.hour).or_default().learn(lambda);
         }
     }
 }
@@ -209,21 +204,8 @@ pub struct CommunicationBridge {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum CommunicationEvent {
-    Said {
-        who: String,
-        turn: MessageId,
-        at: Timestamp,
-        #[serde(default)]
-        hour: Option<u8>,
-    },
-    Heard {
-        who: String,
-        turn: MessageId,
-        text: String,
-        at: Timestamp,
-        #[serde(default)]
-        trust: Option<Trust>,
-    },
+    Said { who: String, turn: MessageId, at: Timestamp, hour: u8 },
+    Heard { who: String, turn: MessageId, text: String, at: Timestamp, trust: Option<Trust> },
     LetGo(RecordsRemoved),
     Imported(StatePuts),
 }
@@ -340,7 +322,7 @@ impl Hears<Outbound> for CommunicationBridge {
             who: who(&outbound.channel, &outbound.recipient),
             turn: outbound.turn,
             at: pulse.now(),
-            hour: Some(hour_of(pulse.now(), pulse.settings())),
+            hour: hour_of(pulse.now(), pulse.settings()),
         };
         self.learn(&outbound.channel, &outbound.recipient, event, pulse);
     }
@@ -423,7 +405,7 @@ mod tests {
     }
 
     fn said(bridge: &mut CommunicationBridge, turn: u64, minute: i64) {
-        let hour = Some(hour_of(at(minute), &TimeZone::UTC));
+        let hour = hour_of(at(minute), &TimeZone::UTC);
         bridge.apply(CommunicationEvent::Said { who: "http/anna".into(), turn: id(turn), at: at(minute), hour });
     }
 

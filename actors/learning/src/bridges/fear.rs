@@ -64,8 +64,7 @@ impl Context {
 pub struct Lived {
     pub(super) context: Context,
     pub(super) failed: bool,
-    /// The turn of the action; empty if it wasn't noted yet, or after sleep has removed it.
-    #[serde(default)]
+    /// The turn of the action; empty after sleep has removed it.
     pub(super) episode: String,
 }
 

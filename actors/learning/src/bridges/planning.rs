@@ -58,8 +58,7 @@ pub struct Template {
     last: Timestamp,
     /// The newest episode that supports it.
     episode: String,
-    /// The newest goals that it reached, with their episodes; none in templates learned before they were stored.
-    #[serde(default)]
+    /// The newest goals that it reached, with their episodes.
     reached: VecDeque<Reached>,
 }
 
@@ -129,7 +128,6 @@ pub struct PlanningBridge {
     templates: BTreeMap<u64, Template>,
     tried: VecDeque<MessageId>,
     /// By name, and whether it is offered.
-    #[serde(default)]
     programs: BTreeMap<String, (MotorProgram, bool)>,
 }
 
@@ -423,20 +421,6 @@ mod tests {
         rig.send(lived("open the secret door", &[("pull", "done")]));
         rig.send(removed("open the secret door", true));
         assert!(ask(&mut rig, "open the secret door").is_empty());
-    }
-
-    #[test]
-    fn a_template_of_before_goes_with_its_only_episode() {
-        let older = r#"{"next":1,"templates":{"0":{"goal":"open the door","stems":["door","open"],
-            "steps":[{"tool":"pull","params":{}}],"successes":2,"failures":0,"last":"2026-01-05T09:00:00Z",
-            "episode":"e1"}},"tried":[]}"#;
-        let mut bridge: PlanningBridge = serde_json::from_str(older).expect("one of before");
-        let removed =
-            |forgotten| RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten, again: false };
-        bridge.apply(PlanningEvent::LetGo(removed(false)));
-        assert_eq!(bridge.templates.len(), 1);
-        bridge.apply(PlanningEvent::LetGo(removed(true)));
-        assert_eq!(bridge.templates.len(), 0);
     }
 
     #[test]

@@ -92,7 +92,6 @@ pub struct Earned {
     objects: Vec<String>,
     earned: f64,
     at: Timestamp,
-    #[serde(default)]
     episode: String,
 }
 
@@ -251,10 +250,6 @@ mod tests {
         rig.crash();
         assert_eq!(rig.heard::<AttentionLearned>()[0].objects, [("secret".to_owned(), 0.5)]);
         assert_eq!(rig.region().objects.keys().collect::<Vec<_>>(), ["cup", "red"]);
-        let older = r#"{"value":0.6,"told":0.6,"met":"2026-01-05T09:00:00Z"}"#;
-        let mut older: Attention = serde_json::from_str(older).expect("one of before");
-        older.sources.note("e", MET);
-        assert!(!older.sources.let_go(&RecordsRemoved { ids: vec!["e".into()], ..removed(true) }));
     }
 
     #[test]

@@ -214,7 +214,6 @@ pub struct Noted {
     place: String,
     there: bool,
     at: Timestamp,
-    #[serde(default)]
     episode: String,
 }
 
@@ -417,15 +416,5 @@ mod tests {
         assert_eq!(shown(&mut rig, "the spare key"), hooked, "what sleep let go stays learned");
         assert_eq!(shown(&mut rig, "the garden key"), hooked, "of its kind too");
         assert!(shown(&mut rig, "the ladder").is_empty());
-    }
-
-    #[test]
-    fn a_state_without_episodes_is_read() {
-        let older = r#"{"things":{"key":{"tallies":{"on hook":{"place":"on the hook","hits":2,"misses":0}},
-            "met":"2026-01-05T09:00:00Z"}}}"#;
-        let bridge: SpatialBridge = serde_json::from_str(older).expect("one of before");
-        assert_eq!(bridge.locate("the key").1[0].hits, 2);
-        let noted = r#"{"thing":"key","place":"on the hook","there":true,"at":"2026-01-05T09:00:00Z"}"#;
-        assert!(matches!(serde_json::from_str(noted), Ok(SpatialEvent::Noted(_))));
     }
 }

@@ -50,7 +50,6 @@ pub struct Pairing {
     #[serde(flatten)]
     pub sources: Sources,
     /// Episodes in which it failed.
-    #[serde(default = "Sources::unknown")]
     pub failed: Sources,
     /// The number of its last use, counted over all pairs.
     pub last: u64,

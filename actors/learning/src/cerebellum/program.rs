@@ -65,8 +65,7 @@ pub struct Example {
     pub commanded: bool,
     /// A model found them.
     pub modelled: bool,
-    /// The episode in which it was reached; empty if it wasn't noted yet, or after sleep has removed it.
-    #[serde(default)]
+    /// The episode in which it was reached; empty after sleep has removed it.
     pub episode: String,
 }
 

@@ -55,7 +55,6 @@ pub struct Cerebellum {
     pub(super) examples: BTreeMap<String, VecDeque<Example>>,
     pub(super) programs: BTreeMap<String, MotorProgram>,
     /// The episodes in which each program was learned or succeeded.
-    #[serde(default)]
     pub(super) taught: BTreeMap<String, Sources>,
     pub(super) pairs: BTreeMap<String, Pairing>,
     uses: u64,
@@ -88,16 +87,13 @@ pub enum CerebellumEvent {
         program: Box<MotorProgram>,
         sequence: String,
         used: Vec<usize>,
-        #[serde(default = "Sources::unknown")]
         sources: Sources,
     },
-    /// The strength after it; none in older events, which used the default law.
     Practised {
         name: String,
         success: bool,
-        #[serde(default)]
-        strength: Option<Confidence>,
-        #[serde(default)]
+        /// After the practice.
+        strength: Confidence,
         episode: String,
     },
     Forgotten {
@@ -185,8 +181,6 @@ impl Region for Cerebellum {
             }
             CerebellumEvent::Practised { name, success, strength, episode } => {
                 if let Some(program) = self.programs.get_mut(&name) {
-                    let usual = || strengthened(program.strength, success, &SkillLaw::default());
-                    let strength = strength.unwrap_or_else(usual);
                     practise(program, success, strength);
                     if success {
                         let taught = self.taught.entry(name).or_insert_with(Sources::unknown);
@@ -272,8 +266,8 @@ impl Cerebellum {
             self.forget(&program.name, pulse);
             return;
         }
-        let (name, strength_after, episode) = (program.name.clone(), Some(strength), turn.to_string());
-        pulse.keep(CerebellumEvent::Practised { name, success, strength: strength_after, episode });
+        let (name, episode) = (program.name.clone(), turn.to_string());
+        pulse.keep(CerebellumEvent::Practised { name, success, strength, episode });
         let offered = strength.get() >= law.offered_from;
         pulse.emit(ProgramLearned { program: after, offered });
     }

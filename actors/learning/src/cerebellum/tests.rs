@@ -269,15 +269,3 @@ fn a_pair_goes_with_the_last_use_that_is_forgotten() {
     rig.send(removed(2, true));
     assert!(!serde_json::to_string(rig.region()).expect("a state").contains("txt file"));
 }
-
-#[test]
-fn a_state_without_sources_is_read_and_forgets_no_program() {
-    let older = r#"{"models":{},"errors":0,"open":{},"examples":{"a > b":[{"words":["x"],"calls":[["a",{}]],
-        "commanded":true,"modelled":false}]},"programs":{},"pairs":{"a txt file":{"successes":1,"failures":0,
-        "episodes":["e1"],"last":1}},"uses":1}"#;
-    let mut room: Cerebellum = serde_json::from_str(older).expect("one of before");
-    let removed = RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["e1".into()], forgotten: true, again: false };
-    room.apply(CerebellumEvent::LetGo(removed));
-    let left = serde_json::to_string(&room).expect("a state");
-    assert!(left.contains("txt file") && !left.contains("e1"), "nobody knows where it failed: {left}");
-}

@@ -65,7 +65,6 @@ mod tests {
             links.learn(&Observed {
                 kind: EventKind::of(tool, &params),
                 outcome: OutcomeKind::of_success(Some(success)),
-                mode: "active".into(),
                 circumstances: Vec::new(),
                 around: Vec::new(),
                 delay_s: None,

@@ -16,16 +16,13 @@ use maxim_bus::Provenance;
 pub struct LearnLine {
     /// Tool, movement or any word.
     pub event: String,
-    #[serde(default)]
     pub params: Option<Map<String, Json>>,
     /// An object's scalars are learned as conditions; nested values are not. Words are one condition, and known
     /// values in them are further conditions.
-    #[serde(default)]
     pub context: Option<Json>,
     /// A word (good, bad, neutral or a synonym), true or false, or null for neutral.
     pub outcome: Json,
     /// Cues that were present; without any, the event itself is the cue.
-    #[serde(default)]
     pub cues: Option<Vec<String>>,
 }
 

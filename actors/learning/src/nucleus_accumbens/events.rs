@@ -8,16 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::cues::{Around, Present};
 use super::event::{EventKind, OutcomeKind};
 use super::model::{LinkTable, Observation, Update};
-use super::remembering::{Recalled, Restored};
+use super::remembering::Restored;
 
-/// Untagged, so that lessons keep their old format.
+/// Untagged: the name of its field tells which event it is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NacEvent {
-    /// These three were stored while links were in the root.
-    Observed(Observed),
-    Recalled(Box<Recalled>),
-    Imported(Imported),
     Pursuing(Pursuing),
     Confined(Confined),
     Around(Around),
@@ -25,13 +21,6 @@ pub enum NacEvent {
     Written(Written),
     Forgotten(Forgotten),
     Restored(Box<Restored>),
-}
-
-/// Actions done elsewhere that are learned here.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Imported {
-    pub(super) imported: Vec<Observed>,
 }
 
 /// A lesson, from here or elsewhere.
@@ -74,9 +63,7 @@ pub struct Confined {
 pub struct Observed {
     pub(super) kind: EventKind,
     pub(super) outcome: OutcomeKind,
-    pub(super) mode: String,
-    /// Empty in lessons from before circumstances existed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Field and value; the mode is one of them.
     pub(super) circumstances: Vec<(String, String)>,
     /// Things that were present and took part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,17 +74,14 @@ pub struct Observed {
     pub(super) at: Timestamp,
     pub(super) alpha: f64,
     /// How good it was, −1 to 1, if reported; else the kind of outcome decides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reward: Option<f64>,
 }
 
 impl Observed {
     pub(super) fn teach(&self, links: &mut LinkTable) -> Update {
-        let mut context: Vec<(&str, &str)> =
+        let context: Vec<(&str, &str)> =
             self.circumstances.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
-        if context.is_empty() {
-            context.push(("mode", self.mode.as_str()));
-        }
         links.learn_at(self.alpha);
         links.observe(&Observation {
             event: &self.kind,

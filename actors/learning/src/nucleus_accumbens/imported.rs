@@ -25,7 +25,6 @@ fn observed(act: &EndedAct, pulse: &Pulse<'_, NucleusAccumbens>) -> Observed {
         kind: EventKind::of(&act.tool, &act.params),
         outcome: OutcomeKind::of_success(Some(act.success)),
         circumstances: Circumstances::of(&act.params, &mode, act.goal.as_deref(), act.at, &settings.zone).into_pairs(),
-        mode,
         around: Vec::new(),
         delay_s: None,
         episode: act.episode.clone(),

@@ -46,12 +46,6 @@ impl Known {
         learned.put_into(&mut self.links);
     }
 
-    pub fn put_whole(&mut self, learned: Learned) {
-        let key = learned.event.kind.key();
-        self.put_small(learned);
-        self.mark(&key);
-    }
-
     pub fn is_whole(&self, key: &str) -> bool {
         self.whole.contains_key(key)
     }

@@ -141,7 +141,7 @@ pub struct EventRecord {
     /// Sorted by outcome name.
     pub links: Vec<CausalLink>,
     /// When an outcome last showed it as bad.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hurt: Option<Timestamp>,
     /// The newest results, in order.
     #[serde(default)]
@@ -218,13 +218,12 @@ pub struct Update {
 }
 
 /// All links, by event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkTable {
     alpha: f64,
     events: BTreeMap<String, EventRecord>,
     /// Associative strength of each cue, −1 to 1 and slightly beyond.
     cues: BTreeMap<String, f64>,
-    #[serde(skip)]
     law: PredictionLaw,
 }
 
@@ -248,10 +247,6 @@ impl LinkTable {
 
     pub fn law(&self) -> &PredictionLaw {
         &self.law
-    }
-
-    pub fn alpha(&self) -> f64 {
-        self.alpha
     }
 
     /// Sets the learning rate from now on, in (0, 1].

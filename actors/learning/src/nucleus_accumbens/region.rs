@@ -38,7 +38,7 @@ use super::alike::Phrases;
 use super::circumstances::Circumstances;
 use super::cues::{Around, CueStrengths};
 use super::event::{EventKind, OutcomeKind};
-use super::events::{Confined, Forgotten, Imported, Lessons, NacEvent, Observed, Pursuing, Written};
+use super::events::{Confined, Forgotten, Lessons, NacEvent, Observed, Pursuing, Written};
 use super::kept::{KINDS, KeptConditions, Learned, conditions_key, kind_key, small};
 use super::known::Known;
 use super::law::{PredictionLaw, Reinforcement, value_of};
@@ -71,21 +71,14 @@ const AT_ONCE: usize = 32;
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct NucleusAccumbens {
-    /// Links from roots written before records existed; they move to records kind by kind after the first start.
-    #[serde(default, rename = "links", skip_serializing_if = "Option::is_none")]
-    carried: Option<LinkTable>,
     pub(super) observations: u64,
     /// By kind: lessons since its records were written, in order.
-    #[serde(default)]
     waiting: BTreeMap<String, Vec<Observed>>,
     /// The goal being pursued.
-    #[serde(default)]
     goal: Option<String>,
     /// The mode that the agent has lowered itself to.
-    #[serde(default)]
     lowered: Option<Mode>,
     /// What the senses report about the place.
-    #[serde(default)]
     around: Around,
     #[serde(skip)]
     known: RefCell<Known>,
@@ -133,14 +126,8 @@ impl Region for NucleusAccumbens {
 
     fn apply(&mut self, event: NacEvent) {
         match event {
-            NacEvent::Observed(event) => self.carry(&event),
-            NacEvent::Imported(Imported { imported }) => imported.iter().for_each(|event| self.carry(event)),
-            NacEvent::Recalled(recalled) => recalled.put(&mut self.carried, &mut self.observations),
             NacEvent::Lessons(Lessons { lessons }) => lessons.into_iter().for_each(|event| self.learn_from(event)),
-            NacEvent::Written(Written { written }) => {
-                written.iter().for_each(|key| self.lay_down(key));
-                self.carried.take_if(|carried| carried.kinds() == 0);
-            }
+            NacEvent::Written(Written { written }) => written.iter().for_each(|key| self.lay_down(key)),
             NacEvent::Forgotten(Forgotten { forgotten }) => forgotten.iter().for_each(|key| {
                 self.lay_down(key);
                 self.known.get_mut().forget(key);
@@ -171,9 +158,6 @@ impl Region for NucleusAccumbens {
                 }
             }
         }
-        if let Some(carried) = &self.carried {
-            carried.records().for_each(|(key, event)| known.put_whole(Learned::of(carried, key, event.clone())));
-        }
         for (key, lessons) in &self.waiting {
             if !known.is_whole(key) {
                 known.complete(key, records.get(&conditions_key(key)).unwrap_or_default());
@@ -186,7 +170,7 @@ impl Region for NucleusAccumbens {
     fn next_deadline(&self, settings: &NacSettings) -> Option<Timestamp> {
         let waiting: usize = self.waiting.values().map(Vec::len).sum();
         let beyond = self.links().kinds() > settings.law.kinds_max;
-        (waiting > MOST_WAITING || beyond || self.carried.is_some()).then_some(Timestamp::UNIX_EPOCH)
+        (waiting > MOST_WAITING || beyond).then_some(Timestamp::UNIX_EPOCH)
     }
 
     /// Removes kinds beyond the limit; else writes waiting lessons, the kind with the most first.
@@ -202,11 +186,7 @@ impl Region for NucleusAccumbens {
         }
         let mut most: Vec<(usize, &String)> = self.waiting.iter().map(|(key, events)| (events.len(), key)).collect();
         most.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        let carried = self.carried.iter().flat_map(|carried| carried.records()).map(|(key, _)| key.to_owned());
-        let mut written: Vec<String> = carried.take(AT_ONCE).collect();
-        if written.is_empty() {
-            written.extend(most.into_iter().take(AT_ONCE).map(|(_, key)| key.clone()));
-        }
+        let written: Vec<String> = most.into_iter().take(AT_ONCE).map(|(_, key)| key.clone()).collect();
         let links = self.links();
         for key in &written {
             let Some(event) = links.record(key) else { continue };
@@ -238,7 +218,7 @@ impl NucleusAccumbens {
 
     /// Whether everything known of the kind is in its records.
     fn is_written(&self, key: &str) -> bool {
-        !self.waiting.contains_key(key) && self.carried.as_ref().is_none_or(|carried| carried.record(key).is_none())
+        !self.waiting.contains_key(key)
     }
 
     /// Loads the circumstances of these kinds, as far as they are known.
@@ -255,12 +235,6 @@ impl NucleusAccumbens {
         }
     }
 
-    /// Applies a lesson from the time when links were in the root.
-    fn carry(&mut self, event: &Observed) {
-        self.observations += 1;
-        event.teach(self.carried.get_or_insert_with(|| LinkTable::new(event.alpha)));
-    }
-
     fn learn_from(&mut self, event: Observed) {
         self.observations += 1;
         self.known.get_mut().learn(&event);
@@ -270,9 +244,6 @@ impl NucleusAccumbens {
     /// The kind's records contain everything.
     fn lay_down(&mut self, key: &str) {
         self.waiting.remove(key);
-        if let Some(carried) = &mut self.carried {
-            carried.forget(key);
-        }
     }
 }
 
@@ -326,7 +297,6 @@ impl NucleusAccumbens {
         let event = Observed {
             kind,
             outcome,
-            mode: self.mode(pulse).as_str().to_owned(),
             circumstances: self.circumstances(&params, pulse).into_pairs(),
             around: before.map(|record| &record.around).unwrap_or(&CueStrengths::default()).choose(present),
             delay_s: Some(delay_s),

@@ -10,32 +10,12 @@ use serde_json::Value as Json;
 
 use super::events::NacEvent;
 use super::kept::{KeptConditions, Learned, conditions_key, kind_key, make_small};
-use super::model::{EventRecord, LinkTable};
+use super::model::EventRecord;
 use super::region::NucleusAccumbens;
 use maxim_region::{Entry, Names, Pulse, RecordView, Remembers, Took};
 
 const EVENTS: &str = "events";
 const OBSERVATIONS: &str = "observations";
-
-/// What an import brought while links were in the root.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Recalled {
-    /// The table's rate, if there is no table yet.
-    alpha: f64,
-    learned: Vec<Learned>,
-    observations: u64,
-}
-
-impl Recalled {
-    pub(super) fn put(self, links: &mut Option<LinkTable>, observations: &mut u64) {
-        *observations = (*observations).max(self.observations);
-        if self.learned.is_empty() {
-            return;
-        }
-        let links = links.get_or_insert_with(|| LinkTable::new(self.alpha));
-        self.learned.into_iter().for_each(|learned| learned.put_into(links));
-    }
-}
 
 /// What an import brought, without the circumstances, which are only in records.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -113,7 +93,7 @@ impl Remembers for NucleusAccumbens {
     }
 }
 
-/// When an event was last found bad. For lessons from before that was noted: its last time, if it is bad.
+/// When an event was last found bad. If only its own value is bad, without what was around: when it last happened.
 pub(super) fn hurt_at(event: &EventRecord) -> Option<Timestamp> {
     event.hurt.or_else(|| (Valence::of(event.value()) == Valence::Negative).then_some(event.last))
 }

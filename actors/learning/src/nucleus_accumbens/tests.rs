@@ -12,7 +12,6 @@ use serde_json::{Map, Value as Json, json};
 
 use super::circumstances::Circumstances;
 use super::event::{EventKind, OutcomeKind};
-use super::events::Observed;
 use super::law::PredictionLaw;
 use super::model::{LinkTable, Observation};
 use super::region::{NacSettings, NucleusAccumbens};
@@ -20,7 +19,6 @@ use maxim_bus::{Clock, Provenance};
 use maxim_language::TokenTable;
 use maxim_region::Region;
 use maxim_region::rig::{Rig, ear, monday_morning};
-use maxim_store::Commit;
 
 fn settings(kinds_max: usize) -> NacSettings {
     NacSettings {
@@ -140,49 +138,6 @@ fn beyond_the_most_kinds_the_least_go_with_their_records_and_what_hurt_stays() {
     let kept =
         room.records().prefixed(b"kind/", usize::MAX).len() + room.records().prefixed(b"circum", usize::MAX).len();
     assert!(kept <= 2 * 64, "{kept} records");
-}
-
-#[test]
-fn links_that_stood_in_the_root_become_records_and_nothing_is_lost() {
-    let mut room = room(2_000);
-    let acts: Vec<EndedAct> = (0..710).map(|n| act(n, 71)).collect();
-    let (rooted, journalled) = acts.split_at(600);
-    let old = json!({"state": {
-        "links": learned(rooted), "observations": 600, "goal": null, "around": {"at": null, "things": []}
-    }});
-    let observed = |act: &EndedAct| Observed {
-        kind: EventKind::of(&act.tool, &act.params),
-        outcome: OutcomeKind::of_success(Some(act.success)),
-        mode: "active".into(),
-        circumstances: circumstances(&act.params, act.at).into_pairs(),
-        around: Vec::new(),
-        delay_s: None,
-        episode: act.episode.clone(),
-        at: act.at,
-        alpha: 0.14,
-        reward: None,
-    };
-    let name = NucleusAccumbens::NAME;
-    let epoch = room.store().raise_epoch(name);
-    let events: Vec<Vec<u8>> =
-        journalled.iter().map(|act| serde_json::to_vec(&observed(act)).expect("plain")).collect();
-    let root = Some(serde_json::to_vec(&old).expect("plain"));
-    for commit in [Commit { root, ..Commit::of(name, epoch) }, Commit { events, ..Commit::of(name, epoch) }] {
-        room.store().accept(commit, |_| {}).expect("accepted");
-    }
-    room.restart(settings(2_000));
-    let mut lived = acts.clone();
-    let more: Vec<EndedAct> = (710..781).map(|n| act(n, 71)).collect();
-    room.send(EpisodesCaptured { ended: more.clone(), ..EpisodesCaptured::default() });
-    lived.extend(more);
-    let links = learned(&lived);
-    assert_expects_as(&mut room, &links, &acts[..71]);
-    let state = serde_json::to_value(room.region()).expect("plain");
-    assert!(state.get("links").is_none(), "all of it was carried over");
-    assert_eq!(state["observations"], 781);
-    assert_eq!(room.records().prefixed(b"kind/", usize::MAX).len(), 71);
-    room.crash();
-    assert_expects_as(&mut room, &links, &acts[..71]);
 }
 
 #[test]

@@ -17,9 +17,6 @@ section! {
     }
 }
 
-/// η of weights learned before it became configurable.
-pub const ETA: f64 = 0.2;
-
 /// Limit of every weight.
 pub const BOUND: f64 = 4.0;
 
@@ -50,6 +47,8 @@ pub fn distance(a: &SignificanceWeights, b: &SignificanceWeights) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ETA: f64 = 0.2;
 
     #[test]
     fn uses_add_up_to_usefulness() {

@@ -23,7 +23,7 @@ use maxim_bus::signals::recall::{EnrichedPercept, PredictionErrorSensed, ReportS
 use maxim_bus::{MessageId, RegionName, Stage};
 use serde::{Deserialize, Serialize};
 
-use super::law::{ETA, SignificanceLaw, distance, learn, usefulness};
+use super::law::{SignificanceLaw, distance, learn, usefulness};
 use maxim_region::wiring;
 use maxim_region::{Hears, Law, Pulse, Region, RemembersInState, StatePart, StatePuts, part};
 
@@ -64,14 +64,10 @@ pub struct SignificanceLearner {
     /// Energy level at the newest moment, and now.
     energy: Option<(f64, f64)>,
     /// Moments up to a time are about to be judged; and when waiting for the answer ends.
-    #[serde(default)]
     asked: Option<(Timestamp, Timestamp)>,
     /// The moments in the question, in the order of the answer.
-    #[serde(default)]
     asked_of: Vec<String>,
-    /// The time of the earliest waiting moment, so that moments aren't searched before one is due. Older states have
-    /// none.
-    #[serde(default)]
+    /// The time of the earliest waiting moment, so that moments aren't searched before one is due.
     earliest: Option<Timestamp>,
 }
 
@@ -96,13 +92,11 @@ pub enum SignificanceEvent {
     Asked {
         until: Timestamp,
         due: Timestamp,
-        #[serde(default)]
         ids: Vec<String>,
     },
     /// The oldest moments up to this time were judged.
     Judged {
         until: Timestamp,
-        #[serde(default = "usual_rate")]
         eta: f64,
     },
     Told,
@@ -114,10 +108,6 @@ pub enum SignificanceEvent {
         episodes: Vec<String>,
     },
     Imported(StatePuts),
-}
-
-fn usual_rate() -> f64 {
-    ETA
 }
 
 wiring!(SignificanceLearner {

@@ -1,21 +1,15 @@
 //! The cards of concepts on disk: the data by which concepts are found, in the form of the index, so that a start
 //! derives nothing again.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::index::Made;
-use super::meanings::Meaning;
 use super::model::SemanticMemory;
-use super::region::{AnteriorTemporalLobe, AtlEvent, AtlSettings, CONCEPTS, concept_key};
+use super::region::{AnteriorTemporalLobe, AtlEvent, AtlSettings, concept_key};
 use maxim_language::EncoderId;
-use maxim_language::packed::PackedVector;
 use maxim_region::{Pulse, RecordView};
 
 const CARDS: &str = "card/";
-/// Where vectors were stored before cards existed.
-const VECTORS: &str = "vector/";
 /// First byte of a card. It changes when the content of a card, or its derivation, changes. Cards are then made again.
 const SHAPE: u8 = 2;
 /// Cards made in one step.
@@ -25,12 +19,8 @@ pub(super) fn card_key(number: u32) -> Vec<u8> {
     format!("{CARDS}{number:08x}").into_bytes()
 }
 
-pub(super) fn vector_key(number: u32) -> Vec<u8> {
-    format!("{VECTORS}{number:08x}").into_bytes()
-}
-
-fn number_of(key: &[u8], prefix: &str) -> Option<u32> {
-    u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(prefix)?, 16).ok()
+fn number_of(key: &[u8]) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(key).ok()?.strip_prefix(CARDS)?, 16).ok()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,12 +42,12 @@ fn read_card(bytes: &[u8], encoder: &EncoderId) -> Option<Made> {
 }
 
 impl AnteriorTemporalLobe {
-    /// Puts all concepts into the index: by their cards, or by their records where no valid card exists.
+    /// Puts all concepts into the index: by their cards, or by their records where the card is not valid.
     pub(super) fn lay_out(&mut self, records: &RecordView<'_>, settings: &AtlSettings) {
         self.bare.clear();
         // In one pass: looking each one up would take longer than all the rest.
         for (key, bytes) in records.prefixed(CARDS.as_bytes(), usize::MAX) {
-            let Some(number) = number_of(&key, CARDS) else { continue };
+            let Some(number) = number_of(&key) else { continue };
             match read_card(&bytes, settings.encoder.id()) {
                 Some(made) => self.index.put_made(number, made),
                 None => {
@@ -65,27 +55,13 @@ impl AnteriorTemporalLobe {
                 }
             }
         }
-        let mut vectors = HashMap::new();
-        if !self.carded {
-            let known = records.prefixed(CONCEPTS.as_bytes(), usize::MAX).into_iter();
-            let known = known.filter_map(|(key, _)| number_of(&key, CONCEPTS));
-            self.bare.extend(known.filter(|number| self.index.card(*number).is_none()));
-            vectors.extend(records.prefixed(VECTORS.as_bytes(), usize::MAX));
-        }
         for number in self.bare.clone() {
             let Some(concept) = records.get::<SemanticMemory>(&concept_key(number)) else {
                 self.bare.remove(&number);
                 continue;
             };
-            let kept = vectors.remove(&vector_key(number));
-            let vector = kept.and_then(|record| PackedVector::from_record(&record, settings.encoder.id()));
-            self.index.put_made(number, self.index.made_of(&concept, vector.map(Meaning::of)));
+            self.index.put_made(number, self.index.made_of(&concept, None));
         }
-    }
-
-    /// True while cards are missing, or while it is not yet noted that all exist.
-    pub(super) fn has_bare(&self) -> bool {
-        !self.bare.is_empty() || (!self.carded && self.next > 0)
     }
 
     /// Writes some cards.
@@ -95,10 +71,8 @@ impl AnteriorTemporalLobe {
             if let Some(concept) = self.memory(*number, pulse) {
                 let made = self.index.made_of(&concept, self.index.meaning_of(*number));
                 pulse.put_bytes(card_key(*number), card_record(&made, pulse.settings().encoder.id()));
-                pulse.remove(vector_key(*number));
             }
         }
-        let all = numbers.len() == self.bare.len();
-        pulse.keep(AtlEvent::Carded { numbers, all });
+        pulse.keep(AtlEvent::Carded { numbers });
     }
 }

@@ -7,15 +7,13 @@ use maxim_bus::clock::Reckoned;
 use maxim_bus::rooms;
 use maxim_bus::signals::concepts::{ConceptsFound, FindConcepts};
 use maxim_bus::signals::encoding::{FindMeant, MeantFound};
-use maxim_bus::signals::similarity::{Situation, SituationsStored};
+use maxim_bus::signals::similarity::Situation;
 
 use super::find::Meant;
 use super::model::{SemanticMemory, concept_number};
 use super::region::{AnteriorTemporalLobe, AtlEvent};
 use maxim_region::{Hears, Pulse, Waiting};
 
-/// Older concepts of which the entorhinal cortex is told in one step.
-const TOLD_A_STEP: usize = 64;
 /// Number of nearby concepts requested.
 const MEANT: usize = 64;
 /// How long a question waits for them: less than the asker does.
@@ -34,25 +32,6 @@ pub(super) fn situation(concept: &SemanticMemory) -> Situation {
 }
 
 impl AnteriorTemporalLobe {
-    /// The next older concepts of which the entorhinal cortex doesn't know, and the number up to which it knows all of
-    /// them then.
-    pub(super) fn untold(&self) -> (Vec<u32>, u32) {
-        let numbers: Vec<u32> = self.index.numbers_after(self.told.checked_sub(1)).take(TOLD_A_STEP).collect();
-        let last = numbers.last().filter(|_| numbers.len() == TOLD_A_STEP);
-        let upto = last.map_or(self.next, |last| last + 1);
-        (numbers, upto)
-    }
-
-    pub(super) fn tell_some(&self, pulse: &mut Pulse<'_, Self>) {
-        let (numbers, upto) = self.untold();
-        let stored: Vec<Situation> =
-            numbers.into_iter().filter_map(|number| Some(situation(&self.memory(number, pulse)?))).collect();
-        if !stored.is_empty() {
-            pulse.emit(SituationsStored { stored, forgotten: Vec::new() });
-        }
-        pulse.keep(AtlEvent::Told { upto });
-    }
-
     pub(super) fn give_up_pondering(&self, pulse: &mut Pulse<'_, Self>) {
         self.pondered.overdue(pulse.now()).into_iter().for_each(|asked| self.end_pondering(asked, None, pulse));
     }

@@ -62,9 +62,9 @@ pub struct Relation {
     pub weight: f64,
     /// How often it was taught.
     pub evidence: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling: Option<f64>,
 }
 

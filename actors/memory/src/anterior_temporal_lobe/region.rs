@@ -72,17 +72,10 @@ pub struct AnteriorTemporalLobe {
     refused: u64,
     /// The place of a consolidation round: before it, the concept that was asked for longest ago has been looked at.
     pub(super) looked_at: Option<(Timestamp, u32)>,
-    /// The entorhinal cortex was told of all concepts below this number.
-    #[serde(default)]
-    pub(super) told: u32,
-    #[serde(default)]
     pub(super) pondered: Questions<FindConcepts>,
-    /// Every concept has its card on disk; older stores had none.
-    #[serde(default)]
-    pub(super) carded: bool,
     #[serde(skip)]
     pub(super) index: ConceptIndex,
-    /// Concepts whose cards on disk are missing or outdated.
+    /// Concepts whose cards on disk are outdated.
     #[serde(skip)]
     pub(super) bare: BTreeSet<u32>,
 }
@@ -99,17 +92,13 @@ pub enum AtlEvent {
     Removed {
         number: u32,
     },
-    /// These have their cards. With `all`, every concept has.
+    /// These have their cards.
     Carded {
         numbers: Vec<u32>,
-        all: bool,
     },
     Registered(RelationType),
     Refused(u64),
     LookedAt(Option<(Timestamp, u32)>),
-    Told {
-        upto: u32,
-    },
     Pondered {
         asked: MessageId,
         pondered: Box<Waiting<FindConcepts>>,
@@ -168,12 +157,8 @@ impl Region for AnteriorTemporalLobe {
     fn apply(&mut self, event: AtlEvent) {
         match event {
             AtlEvent::Stored { number, concept, made } => {
-                let are_all_told = self.told == self.next;
                 self.unused.give(number, self.next);
                 self.next = self.next.max(number + 1);
-                if are_all_told {
-                    self.told = self.next;
-                }
                 self.bare.remove(&number);
                 match made {
                     Some(made) => self.index.put_made(number, *made),
@@ -184,16 +169,12 @@ impl Region for AnteriorTemporalLobe {
                 self.bare.remove(&number);
                 self.index.take(number);
             }
-            AtlEvent::Carded { numbers, all } => {
-                numbers.iter().for_each(|number| {
-                    self.bare.remove(number);
-                });
-                self.carded |= all;
-            }
+            AtlEvent::Carded { numbers } => numbers.iter().for_each(|number| {
+                self.bare.remove(number);
+            }),
             AtlEvent::Registered(kind) => self.types.register(kind),
             AtlEvent::Refused(count) => self.refused += count,
             AtlEvent::LookedAt(place) => self.looked_at = place,
-            AtlEvent::Told { upto } => self.told = upto,
             AtlEvent::Pondered { asked, pondered } => {
                 self.pondered.insert(asked, pondered);
             }
@@ -209,16 +190,13 @@ impl Region for AnteriorTemporalLobe {
     }
 
     fn next_deadline(&self, _settings: &AtlSettings) -> Option<Timestamp> {
-        let is_due = self.told < self.next || self.has_bare();
-        let due = is_due.then_some(Timestamp::UNIX_EPOCH);
+        let due = (!self.bare.is_empty()).then_some(Timestamp::UNIX_EPOCH);
         due.or_else(|| self.pondered.due())
     }
 
     fn tick(&self, pulse: &mut Pulse<'_, Self>) {
         self.give_up_pondering(pulse);
-        if self.told < self.next {
-            self.tell_some(pulse);
-        } else if self.has_bare() {
+        if !self.bare.is_empty() {
             self.card_some(pulse);
         }
     }

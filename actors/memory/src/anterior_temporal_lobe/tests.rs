@@ -17,8 +17,6 @@ use maxim_bus::signals::skill::ExecutesWithLearned;
 use maxim_bus::units::Confidence;
 use maxim_bus::{MessageId, Trust};
 
-use super::model::SemanticMemory;
-use super::region::AtlEvent;
 use super::{AnteriorTemporalLobe, AtlSettings};
 use maxim_language::TokenTable;
 use maxim_region::Region;
@@ -422,30 +420,6 @@ fn concepts_are_told_of_once_when_their_words_change_and_when_they_go() {
     assert_eq!(told(&mut rig), (Vec::new(), Vec::new()), "it is better known, and says the same");
     rig.send(ForgetRecord { id: "concept-1".into() });
     assert_eq!(told(&mut rig), (Vec::new(), vec!["concept-1".into()]));
-}
-
-#[test]
-fn those_of_a_store_from_before_are_told_of_in_steps() {
-    let mut rig = rig();
-    let lessons = (0..150).map(|n| lesson(&format!("thing {n}"), "", &["e1"])).collect();
-    rig.send(LearnConcepts { lessons });
-    let mut state = serde_json::to_value(rig.region()).expect("a state");
-    assert_eq!(state["told"], 150);
-    state.as_object_mut().expect("an object").remove("told");
-    let mut old: AnteriorTemporalLobe = serde_json::from_value(state).expect("as it was written before");
-    for (_, bytes) in rig.records().prefixed(super::region::CONCEPTS.as_bytes(), usize::MAX) {
-        let concept: SemanticMemory = serde_json::from_slice(&bytes).expect("a concept");
-        let number = super::model::concept_number(&concept.id).expect("a number");
-        old.apply(AtlEvent::Stored { number, concept: Box::new(concept), made: None });
-    }
-    let mut told = Vec::new();
-    while old.told < old.next {
-        let (numbers, upto) = old.untold();
-        assert!(numbers.len() <= 64);
-        told.extend(numbers);
-        old.apply(AtlEvent::Told { upto });
-    }
-    assert_eq!(told, (0..150).collect::<Vec<u32>>());
 }
 
 #[test]

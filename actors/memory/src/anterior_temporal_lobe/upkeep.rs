@@ -8,7 +8,7 @@ use maxim_bus::signals::concepts::{
 };
 use maxim_bus::signals::similarity::SituationsStored;
 
-use super::cards::{card_key, vector_key};
+use super::cards::card_key;
 use super::model::{Relation, SemanticMemory, concept_id, concept_number};
 use super::region::{AnteriorTemporalLobe, AtlEvent, concept_key};
 use maxim_bus::relations::PHASE_LOCKED_TO;
@@ -32,7 +32,6 @@ impl AnteriorTemporalLobe {
         }
         pulse.remove(concept_key(number));
         pulse.remove(card_key(number));
-        pulse.remove(vector_key(number));
         let forgotten = [ConceptRemoved::FORGOTTEN, ConceptRemoved::UNFOUNDED].contains(&reason);
         pulse.keep_gone(AtlEvent::Removed { number }, forgotten);
         pulse.emit(ConceptRemoved { id: concept_id(number), name: name.clone(), reason: reason.into() });

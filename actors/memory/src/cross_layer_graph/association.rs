@@ -40,17 +40,13 @@ pub struct Open {
     limit: usize,
     depth: usize,
     /// Wanted times of episodes.
-    #[serde(default)]
     between: (Option<Timestamp>, Option<Timestamp>),
     /// Further conditions on episodes.
-    #[serde(default)]
     only: Option<EpisodeFilter>,
     seeds: Vec<(MemoryRef, f64)>,
     /// The given concept, until an answer shows that it exists.
-    #[serde(default)]
     unproven: Option<MessageId>,
     /// The activation while it spreads.
-    #[serde(default)]
     wave: Option<Wave>,
     /// The records that were reached, after activation has spread.
     reached: Option<Vec<LayerActivation>>,

@@ -51,10 +51,8 @@ pub struct CrossLayerGraph {
     /// Number of the next node.
     next: u32,
     pub(super) open: BTreeMap<MessageId, Box<Open>>,
-    #[serde(default)]
     pub(super) gone: Gone,
     /// Edges that are added when the hippocampus has confirmed their episodes, by the question to it.
-    #[serde(default)]
     pub(super) doubted: BTreeMap<MessageId, Doubted>,
     #[serde(skip)]
     graph: Graph,
@@ -88,7 +86,6 @@ pub enum GraphEvent {
         records: Vec<MemoryRef>,
         at: Timestamp,
         /// A person had them forgotten.
-        #[serde(default)]
         forgotten: bool,
     },
 }

@@ -100,7 +100,6 @@ pub struct Outer {
     problem: Option<String>,
     retry_at: Option<Timestamp>,
     questions: Questions<Asked>,
-    #[serde(default)]
     rests: Option<String>,
     #[serde(skip)]
     sight: Option<Sight>,

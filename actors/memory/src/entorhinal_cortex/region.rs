@@ -52,7 +52,6 @@ pub struct EntorhinalCortex {
     pub(super) places: u32,
     /// Number of segments of places on disk.
     pub(super) sealed: u32,
-    #[serde(default)]
     pub(super) outer: Outer,
     #[serde(skip)]
     pub(super) index: Option<SituationIndex>,

@@ -47,9 +47,7 @@ pub struct ScnSettings {
 pub struct SuprachiasmaticNucleus {
     next: u32,
     /// Moments whose acts are known.
-    #[serde(default)]
     pub(super) done: u32,
-    #[serde(default)]
     pub(super) clocks: Clocks,
     /// Sealed segments on disk, and the numbers that they contain.
     sealed: (u32, u32),
@@ -75,7 +73,7 @@ pub(super) struct Doing {
     /// Tools that were used; or the source of the percept, if nothing was done.
     pub(super) kinds: Vec<String>,
     /// The moment's episode, if known; otherwise the one of this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) of: Option<String>,
 }
 

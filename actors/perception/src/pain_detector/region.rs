@@ -31,10 +31,8 @@ use maxim_region::{Hears, Pulse, Region};
 pub struct PainDetector {
     sores: Sores,
     /// Failures by kind, whether felt or not.
-    #[serde(default)]
     counts: BTreeMap<PainKind, u64>,
     /// The latest felt pains, the newest last.
-    #[serde(default)]
     felt: VecDeque<PainFelt>,
 }
 
@@ -52,7 +50,6 @@ pub enum PainEvent {
         tool: String,
         at: Timestamp,
         /// The felt pain, and why; none during a cooldown.
-        #[serde(default)]
         felt: Option<(Intensity, String)>,
     },
     Eased {

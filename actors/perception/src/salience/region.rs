@@ -39,29 +39,19 @@ pub struct SalienceSettings {
 pub struct SalienceRoom {
     recent: RecentPercepts,
     /// The turns of the newest gists, in the same order.
-    #[serde(default)]
     turns: VecDeque<MessageId>,
     goal: Option<String>,
     /// The goal changed, and nothing was perceived since.
-    #[serde(default)]
     goal_changed: bool,
     /// What objects and words earned, by their stems.
-    #[serde(default)]
     histories: BTreeMap<String, f64>,
-    #[serde(default)]
     weights: SignificanceWeights,
-    #[serde(default)]
     startled: Option<Startled>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum SalienceEvent {
-    /// A percept without its turn, as in stores of the formats 2 and 3.
-    Perceived(Gist),
-    PerceivedIn {
-        turn: MessageId,
-        gist: Gist,
-    },
+    PerceivedIn { turn: MessageId, gist: Gist },
     LetGo(RecordsRemoved),
     GoalChanged(Option<String>),
     Attention(Vec<(String, f64)>),
@@ -83,16 +73,16 @@ impl Region for SalienceRoom {
 
     fn apply(&mut self, event: SalienceEvent) {
         match event {
-            SalienceEvent::Perceived(gist) => self.perceive(gist),
             SalienceEvent::PerceivedIn { turn, gist } => {
-                self.perceive(gist);
+                self.recent.remember(gist);
+                self.goal_changed = false;
                 self.turns.push_back(turn);
                 self.turns.drain(..self.turns.len().saturating_sub(self.recent.len()));
             }
             SalienceEvent::LetGo(removed) => {
                 for at in (0..self.turns.len()).rev() {
                     if removed.ids.contains(&self.turns[at].to_string()) {
-                        self.recent.forget(self.recent.len() - self.turns.len() + at);
+                        self.recent.forget(at);
                         self.turns.remove(at);
                     }
                 }
@@ -121,11 +111,6 @@ impl Region for SalienceRoom {
 }
 
 impl SalienceRoom {
-    fn perceive(&mut self, gist: Gist) {
-        self.recent.remember(gist);
-        self.goal_changed = false;
-    }
-
     /// The history of the object that earned most; for an unknown name, that of its best known word.
     fn history(&self, objects: &[String], stems: &Stems) -> f64 {
         let of = |object: &String| {

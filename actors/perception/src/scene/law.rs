@@ -42,7 +42,6 @@ pub struct Around {
     /// The thing in the middle of each source's picture, and since when.
     gazes: BTreeMap<String, (String, Timestamp)>,
     /// The body's pose as last reported, and when.
-    #[serde(default)]
     pose: Option<(Pose, Timestamp)>,
     sources: u64,
 }

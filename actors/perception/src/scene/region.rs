@@ -27,7 +27,6 @@ const BLIND: &str = "no sense has reported anything; send what is seen to POST /
 #[derive(Default, Serialize, Deserialize)]
 pub struct Scene {
     around: Around,
-    #[serde(default)]
     named: Option<SceneNamed>,
 }
 

@@ -60,7 +60,7 @@ pub struct StatePuts {
 struct StatePut {
     member: String,
     /// For a map; without it the whole member is replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     value: Json,
 }

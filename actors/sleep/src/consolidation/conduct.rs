@@ -26,7 +26,6 @@ pub struct Sleep {
     /// When it continues, or asks again.
     pub due: Timestamp,
     /// The run of the process in which it last asked. A later run never gets the answer.
-    #[serde(default)]
     pub run: String,
     /// Questions without an answer in this phase.
     pub tries: u32,
@@ -37,7 +36,6 @@ pub struct Sleep {
     pub promoted: u64,
     pub reinforced: u64,
     /// Promotions in which a room was not heard.
-    #[serde(default)]
     pub unheard: u32,
     pub interruptions: u64,
     pub missing: Vec<String>,

@@ -50,7 +50,6 @@ pub struct Run {
     pub waiting: usize,
     pub candidates: VecDeque<Offered>,
     /// Requested episodes of the candidates being checked, in the order of their ids.
-    #[serde(default)]
     pub fetched: usize,
     /// Evidence of the candidates that are being checked.
     pub evidence: BTreeMap<String, FetchedEpisode>,

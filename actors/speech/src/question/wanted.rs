@@ -27,7 +27,6 @@ pub struct Wanted {
     #[serde(default)]
     pub needs: Vec<String>,
     /// The time that is asked about.
-    #[serde(default)]
     pub span: Option<NamedSpan>,
 }
 

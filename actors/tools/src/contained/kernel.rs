@@ -24,13 +24,11 @@ pub struct KernelSupport {
     /// `None` if filters work; else why not.
     pub seccomp_missing: Option<String>,
     /// `None` if each call can have a control group; else why not.
-    #[serde(default)]
     pub cgroup_missing: Option<String>,
     /// Controllers that can limit a call, such as `pids` and `memory`.
     #[serde(default)]
     pub cgroup_controllers: Vec<String>,
     /// `None` if a child's connections can be checked one by one; else why not.
-    #[serde(default)]
     pub notifications_missing: Option<String>,
 }
 

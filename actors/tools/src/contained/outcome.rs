@@ -36,7 +36,6 @@ pub struct ChildOutcome {
     #[serde(default)]
     pub left: Vec<LeftProcess>,
     /// How it passed the disk bound, with [`Ending::DiskFilled`].
-    #[serde(default)]
     pub filled: Option<String>,
     /// Changed modes of the agent's own folder that were set back, in words.
     #[serde(default)]

@@ -75,13 +75,13 @@ pub struct Files {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wanted: Vec<Wanted>,
     /// Fingerprint of what would run, from its judgement or its question.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Fixed>,
     /// Autonomy's objection, kept while it waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub escalation: Option<Escalation>,
     /// What changed since it was allowed. It is asked about, despite any grant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
     /// Fingerprints of grants that are still to be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -125,7 +125,7 @@ fn an_answer_is_for_the_moments_that_were_asked_of_though_one_has_left() {
     let left: Vec<usize> = (0..WAITING).filter(|n| !rig.region().waiting.contains_key(&id(*n))).collect();
     assert!(left.len() == 1 && left[0] < useful, "one left while they were asked of: {left:?}");
     let (until, _) = rig.region().asked.expect("asked");
-    let expected = rig.region().taught(until, &[(id(useful), 0.5)], ETA);
+    let expected = rig.region().taught(until, &[(id(useful), 0.5)], SignificanceLaw::default().eta);
     rig.crash();
     let next = (0..WAITING).map(|n| if n == useful { vec![("other".into(), 1.0)] } else { Vec::new() }).collect();
     rig.send(AssociationsFollowed { next, missing: Vec::new() });
@@ -174,7 +174,11 @@ fn what_a_person_has_forgotten_is_judged_no_more_and_no_id_of_it_is_kept() {
     assert!(!held, "neither its root nor the events since name it");
     rig.crash();
     // The answer is read by the positions in the question.
-    let expected = rig.region().taught(rig.region().asked.expect("asked").0, &[("told".into(), 0.5)], ETA);
+    let expected = rig.region().taught(
+        rig.region().asked.expect("asked").0,
+        &[("told".into(), 0.5)],
+        SignificanceLaw::default().eta,
+    );
     rig.send(AssociationsFollowed {
         next: vec![vec![("a".into(), 9.0)], vec![("b".into(), 1.0)]],
         missing: Vec::new(),

@@ -377,16 +377,3 @@ fn a_pattern_whose_record_is_forgotten_has_to_show_itself_anew() {
     desk.send(gone(Layer::AngularGyrus, true));
     assert_eq!(desk.state(name), MetricState::Observing);
 }
-
-#[test]
-fn a_metric_of_before_is_read_and_stays() {
-    let mut metric = serde_json::to_value(Metric::default()).expect("JSON");
-    let older = metric.as_object_mut().expect("an object");
-    older.remove("others");
-    older.insert("episodes".into(), serde_json::json!(["t1"]));
-    older.insert("buckets".into(), serde_json::json!({ "7": [1.0, 2] }));
-    let mut metric: Metric = serde_json::from_value(metric).expect("one of before");
-    assert_eq!((metric.sources.episodes.len(), metric.means()[&7]), (1, 0.5));
-    let gone = RecordsRemoved { layer: Layer::Hippocampus, ids: vec!["t1".into()], forgotten: true, again: false };
-    assert!(!metric.sources.let_go(&gone), "it may rest on more");
-}

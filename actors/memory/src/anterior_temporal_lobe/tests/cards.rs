@@ -1,11 +1,8 @@
-//! A start reads cards and derives nothing again. A missing card, or one of another encoder, is made in steps.
+//! A start reads cards and derives nothing again. A damaged card, or one of another encoder, is made in steps.
 
 use std::path::Path;
 
-use serde_json::json;
-
 use super::*;
-use maxim_language::packed::PackedVector;
 use maxim_language::{Embedding, Encoder, EncoderId};
 use maxim_store::Commit;
 
@@ -72,33 +69,6 @@ fn a_start_reads_cards_alone_and_knows_what_was_known() {
     rig.crash();
     assert_eq!((count(&rig, "card/"), count(&rig, "concept/")), (MANY as usize - 1, MANY as usize - 1));
     assert_eq!(rig.region().index.len(), MANY as usize - 1);
-}
-
-#[test]
-fn a_store_of_before_gets_its_cards_in_steps() {
-    let mut rig = taught();
-    let before = answers(&mut rig);
-    // As older programs wrote it: vectors, no cards, and a state that doesn't mention them.
-    let mut state = serde_json::to_value(rig.region()).expect("a state");
-    state.as_object_mut().expect("an object").remove("carded");
-    let table = TokenTable::embedded();
-    let mut records = Vec::new();
-    for (key, bytes) in rig.records().prefixed(b"concept/", usize::MAX) {
-        let concept: SemanticMemory = serde_json::from_slice(&bytes).expect("a concept");
-        let vector = PackedVector::of(&table.embed(&concept.embedding_text())).to_record(table.id());
-        let number = String::from_utf8_lossy(&key).replace("concept/", "");
-        records.push((format!("card/{number}").into_bytes(), None));
-        records.push((format!("vector/{number}").into_bytes(), Some(vector.into())));
-    }
-    let (name, root) = (AnteriorTemporalLobe::NAME, serde_json::to_vec(&json!({ "state": state })).ok());
-    let commit = Commit { records, root, state_hash: rig.state_hash(), ..Commit::of(name, rig.store().epoch(name)) };
-    rig.store().accept(commit, |_| {}).expect("accepted");
-    rig.crash();
-    assert_eq!((count(&rig, "card/"), rig.region().index.len()), (0, MANY as usize), "known at once");
-    assert_eq!(settle_over_crashes(&mut rig), MANY.div_ceil(64) as usize);
-    assert_eq!((count(&rig, "card/"), count(&rig, "vector/")), (MANY as usize, 0));
-    assert_eq!((read_at_start(&rig, "card"), read_at_start(&rig, "concept")), (MANY as usize, 0));
-    assert_eq!(answers(&mut rig), before);
 }
 
 /// The table under another name.

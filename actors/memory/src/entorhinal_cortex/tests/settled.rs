@@ -1,4 +1,4 @@
-//! Many situations on disk: each vector once, also after damage, changes, and in an older store.
+//! Many situations on disk: each vector once, also after damage and changes.
 
 use std::time::Duration;
 
@@ -39,9 +39,9 @@ fn count(rig: &Rig<EntorhinalCortex>, prefix: &str) -> usize {
 }
 
 /// Writes records past the room, as another program did.
-fn write(rig: &mut Rig<EntorhinalCortex>, records: RecordChanges, root: Option<Vec<u8>>) {
+fn write(rig: &mut Rig<EntorhinalCortex>, records: RecordChanges) {
     let name = EntorhinalCortex::NAME;
-    let commit = Commit { records, root, state_hash: rig.state_hash(), ..Commit::of(name, rig.store().epoch(name)) };
+    let commit = Commit { records, state_hash: rig.state_hash(), ..Commit::of(name, rig.store().epoch(name)) };
     rig.store().accept(commit, |_| {}).expect("accepted");
     rig.crash();
 }
@@ -114,7 +114,7 @@ fn a_damaged_segment_is_made_anew_from_what_its_situations_say() {
     let mut damaged = segment.clone();
     damaged[900_000] ^= 4;
     for broken in [Some(damaged), None] {
-        write(&mut rig, vec![(b"segment/000000".to_vec(), broken.map(Into::into))], None);
+        write(&mut rig, vec![(b"segment/000000".to_vec(), broken.map(Into::into))]);
         let index = rig.region().index.as_ref().expect("awake");
         let taught = index.find(&Cue { tool: Some("teach".into()), ..Cue::default() }, 5, |_| true);
         assert_eq!(taught.iter().map(|like| like.item).collect::<Vec<_>>(), [3], "by structure at once");
