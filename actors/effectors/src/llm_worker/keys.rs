@@ -83,13 +83,13 @@ impl LlmKeys {
         MoneyLimits { per_hour, per_day, per_session }
     }
 
-    /// What calls of models may cost.
+    /// What model calls may cost.
     pub const fn budget(&self) -> Budget {
         let Self { tokens_per_hour, tokens_per_day, tokens_per_session, .. } = *self;
         Budget { tokens_per_hour, tokens_per_day, tokens_per_session, money: self.money_limits() }
     }
 
-    /// The model of each purpose with its price. A purpose without a model of its own has the model and the price of
+    /// The model for each purpose with its price. A purpose without its own model uses the model and price of
     /// deliberation.
     pub fn roles(&self) -> Roles {
         let model = self.model.clone().unwrap_or_default();
@@ -113,7 +113,7 @@ impl LlmKeys {
         secret::resolve("llm.api_key_file", self.api_key.as_ref(), self.api_key_file.as_deref())
     }
 
-    /// The server that is asked; none where no server or no model is named.
+    /// The server to call; none if no server or no model is set.
     ///
     /// # Errors
     /// A file that the keys name can't be read.
@@ -135,10 +135,10 @@ impl LlmKeys {
         }))
     }
 
-    /// Counts by the model's own tokenizer where its file is named; else it estimates.
+    /// Counts tokens with the model's own tokenizer if its file is set; otherwise estimates.
     ///
     /// # Errors
-    /// The file is no tokenizer.
+    /// The file isn't a tokenizer.
     pub fn token_counter(&self) -> Result<TokenCounter, Fault> {
         let Some(file) = &self.tokenizer_file else { return Ok(TokenCounter::Estimated) };
         let tokenizer = Tokenizer::open(file).map_err(|error| {

@@ -1,7 +1,7 @@
 //! The keys of the tool servers.
 //!
-//! Each server has a section of its own, `[mcp.NAME]`, with the keys of [`ServerKeys`]. The name is the person's choice and
-//! begins the names of its tools.
+//! Each server has its own section, `[mcp.NAME]`, with the keys of [`ServerKeys`]. The person chooses the name, and the
+//! names of its tools begin with it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -62,10 +62,10 @@ section! {
     }
 }
 
-/// Names begin the names of tools, so they follow the same rule, and are short.
+/// Tool names begin with the server's name, so it follows the same rule, and is short.
 const LONGEST_NAME: usize = 24;
 
-/// Whether a server may be called so.
+/// Whether a server may have this name.
 pub fn is_server_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -90,7 +90,7 @@ pub fn find(key: &str) -> Option<Field> {
     fields_of(server).find(|field| field.name == name)
 }
 
-/// Faults that no single value of a server shows.
+/// Faults that only show when several keys of a server are compared.
 pub fn contradictions(servers: &BTreeMap<String, ServerKeys>) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (name, server) in servers {
@@ -121,7 +121,7 @@ pub fn contradictions(servers: &BTreeMap<String, ServerKeys>) -> Vec<Fault> {
     faults
 }
 
-/// The plans of all that are configured.
+/// The plans of all configured servers.
 ///
 /// # Errors
 /// A secret or a certificate can't be read.
@@ -129,7 +129,7 @@ pub fn plans(servers: &BTreeMap<String, ServerKeys>) -> Result<Vec<ServerPlan>, 
     servers.iter().map(|(name, server)| plan(name, server)).collect()
 }
 
-/// The servers of a recorded life, with what they offered then. Nobody can be reached by them.
+/// The servers of a recorded life, with the tools they offered then. They can't be called.
 pub fn recorded(servers: &BTreeMap<String, ServerKeys>, lists: &[ToolList]) -> ToolServers {
     let plans = servers.iter().map(|(name, server)| ServerPlan {
         name: name.clone(),
@@ -140,7 +140,7 @@ pub fn recorded(servers: &BTreeMap<String, ServerKeys>, lists: &[ToolList]) -> T
     ToolServers::new(plans.collect(), lists, ListFolder::default())
 }
 
-/// The plan of one, with what it needs from this machine.
+/// The plan of one server, with what it needs from this machine.
 ///
 /// # Errors
 /// As [`plans`].
@@ -156,7 +156,7 @@ fn plan(name: &str, server: &ServerKeys) -> Result<ServerPlan, Fault> {
         }),
         None => Reach::Program(ProgramPlan {
             command: server.command.clone(),
-            // One that isn't set here isn't set there either.
+            // A variable that isn't set here isn't set for the program either.
             environment: server.env.iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect(),
             readable: server.read.iter().map(PathBuf::from).collect(),
             writable: server.write.iter().map(PathBuf::from).collect(),
@@ -166,7 +166,7 @@ fn plan(name: &str, server: &ServerKeys) -> Result<ServerPlan, Fault> {
     Ok(ServerPlan { name: name.to_owned(), reach, terms: terms(server), deadline: server.deadline.get() })
 }
 
-/// What its tools are taken for. Of two lists that name a tool the stricter one holds.
+/// How its tools are treated. If two lists name a tool, the stricter one applies.
 fn terms(server: &ServerKeys) -> Terms {
     let mut effects = BTreeMap::new();
     for (list, effect) in [
@@ -189,7 +189,7 @@ fn terms(server: &ServerKeys) -> Terms {
     }
 }
 
-/// The bearer token, out of its key or else of its file.
+/// The bearer token, from its key or else from its file.
 fn token(name: &str, server: &ServerKeys) -> Result<Option<String>, Fault> {
     let key = format!("{MCP}.{name}.token_file");
     let token = secret::resolve(&key, server.token.as_ref(), server.token_file.as_deref())?;

@@ -1,4 +1,4 @@
-//! Where a channel leads: addresses and certificates out of its keys.
+//! A channel's server addresses and certificates, read from its keys.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::http_client::{self, Roots};
 /// How long a provider may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// For a client that has nobody to call.
+/// A placeholder address for a client that has no server.
 pub const NOWHERE: &str = "http://127.0.0.1";
 
-/// A client for a provider that is reached by HTTP.
+/// An HTTP client for a provider.
 pub fn client(key: &str, url: &str) -> Result<Client, Fault> {
     let told = |error: &dyn std::fmt::Display| Fault::new(key, format!("{key}: {error}"), "see `maxim doctor`");
     let roots = Roots::of(url, None).map_err(|error| told(&error))?;
@@ -23,7 +23,7 @@ pub fn client(key: &str, url: &str) -> Result<Client, Fault> {
     builder.build().map_err(|error| told(&error))
 }
 
-/// A server's address out of `scheme://host:port`, which of the schemes it is, and whether it is this machine.
+/// Splits `scheme://host:port` into scheme, host and port, and tells whether the host is this machine.
 pub fn server<'a>(key: &str, text: &str, schemes: &[(&'a str, u16)]) -> Result<(&'a str, String, u16, bool), Fault> {
     let names: Vec<String> = schemes.iter().map(|(scheme, _)| format!("{scheme}://HOST")).collect();
     let wrong =
@@ -40,7 +40,7 @@ pub fn server<'a>(key: &str, text: &str, schemes: &[(&'a str, u16)]) -> Result<(
     Ok((scheme, bare, url.port().unwrap_or(*usual), is_here))
 }
 
-/// The file of an authority's certificates, if there is to be one.
+/// The file of an authority's certificates, if one is set. It must exist.
 pub fn authorities(key: &str, path: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
     match path {
         Some(path) if !path.is_file() => {

@@ -1,4 +1,4 @@
-//! The keys of the channels. Each channel declares its own beside its transport; here stands what all of them have.
+//! The keys of the channels. Each channel declares its own keys next to its transport; this file has the shared ones.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::telegram::TelegramKeys;
 use super::twilio::TwilioKeys;
 use super::{Line, SenderPolicy, Transport};
 
-/// Declares the section of a channel: its own keys, and behind them those of every channel.
+/// Declares the section of a channel: its own keys, followed by the keys that every channel has.
 macro_rules! channel_section {
     ($(#[doc = $about:literal])+ $Name:ident = $section:literal { $($own:tt)* }) => {
         maxim_config::section! {
@@ -56,7 +56,7 @@ macro_rules! channel_section {
 }
 pub(super) use channel_section;
 
-/// What every channel is told in the same words.
+/// The keys that every channel has.
 pub struct ChannelTerms<'a> {
     pub name: &'static str,
     pub senders: &'a [String],
@@ -74,7 +74,7 @@ pub trait HasTerms {
 
 /// The keys of one channel.
 pub trait ChannelKeys: HasTerms {
-    /// Whether the channel has what it needs to be of any use.
+    /// Whether the channel has the keys it needs to work.
     fn is_set(&self) -> bool;
 
     /// Faults that no single value shows.
@@ -127,8 +127,8 @@ impl Channels {
         self.all().into_iter().flat_map(ChannelKeys::contradictions).collect()
     }
 
-    /// What may go out: all that the rooms know of the channels. It needs no secret and no machine, so a replay knows the
-    /// same.
+    /// What may be sent: all that the rooms know about the channels. It needs no secret and nothing from this machine, so a
+    /// replay gets the same.
     pub fn rules(&self) -> OutboxRules {
         let rules = self.set().map(|keys| {
             let terms = keys.terms();
@@ -156,7 +156,7 @@ impl Channels {
     }
 }
 
-/// A secret's value, out of its key or else of its file.
+/// A secret's value, from its key or else from its file.
 pub(super) fn exposed(key: &str, value: &Option<Secret>, file: &Option<PathBuf>) -> Result<Option<String>, Fault> {
     Ok(secret::resolve(key, value.as_ref(), file.as_deref())?.map(|secret| secret.expose().to_owned()))
 }
