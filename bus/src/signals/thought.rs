@@ -8,10 +8,10 @@ use serde_json::Value as Json;
 use super::intent::{Alternative, Refusal};
 use crate::hash::StableHash;
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query};
+use crate::{queries, signal};
+
+use crate::rooms;
 use crate::units::Confidence;
-use crate::{RegionName, rooms};
 
 /// The origin of a thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -362,11 +362,8 @@ signal! {
     TurnEnded: Deliberation, Lossless;
 }
 
-impl Query for SurveyTurns {
-    type Answer = TurnsSurveyed;
-}
-impl Addressed for SurveyTurns {
-    const OF: RegionName = rooms::HABIT;
+queries! {
+    SurveyTurns => TurnsSurveyed, of HABIT;
 }
 
 #[cfg(test)]
