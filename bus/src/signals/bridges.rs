@@ -10,7 +10,6 @@ use serde_json::Value as Json;
 
 use super::thought::ActionSummary;
 use crate::ids::MessageId;
-use crate::rooms;
 use crate::signal::Trust;
 use crate::units::{Novelty, Salience, Value};
 use crate::{queries, signal};

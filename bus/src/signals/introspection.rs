@@ -10,7 +10,6 @@ use serde_json::Value as Json;
 use super::percept::PainKind;
 use crate::{queries, signal};
 
-use crate::rooms;
 use crate::units::{Confidence, Intensity, Valence, Value};
 
 /// Asks the nucleus accumbens which events it learned to lead to which outcomes. Empty fields don't filter.

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::mode::{Mode, Powers};
 use crate::{queries, signal};
 
-use crate::rooms;
-
 /// Asks the gate what the agent may do now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportPowers {}

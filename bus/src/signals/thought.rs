@@ -10,7 +10,6 @@ use crate::hash::StableHash;
 use crate::ids::MessageId;
 use crate::{queries, signal};
 
-use crate::rooms;
 use crate::units::Confidence;
 
 /// The origin of a thought.

@@ -98,7 +98,7 @@ pub struct FearAgent {
     pub(super) pinned: BTreeSet<String>,
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
     pub(super) predicting: BTreeMap<MessageId, Timestamp>,
-    cleared: BTreeMap<MessageId, Clearance>,
+    pub(super) cleared: BTreeMap<MessageId, Clearance>,
     /// What a person allowed for good, by its id.
     #[serde(default)]
     pub(super) grants: BTreeMap<String, Grant>,
@@ -121,7 +121,7 @@ pub struct FearAgent {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Clearance {
+pub(super) struct Clearance {
     expires: Timestamp,
     reissue: Timestamp,
 }

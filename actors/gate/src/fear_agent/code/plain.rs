@@ -13,7 +13,7 @@ use super::Language;
 use super::lexer::{Lexeme, lexemes};
 
 use Lexeme::{Line, Member, Name, Number, Sign, Template, Text, Variable};
-use declared::{Declared, closing, declared, is_word, name_of, opening};
+use declared::{Declared, closing, declared, opening};
 
 /// What is known of a language.
 #[derive(Default)]
