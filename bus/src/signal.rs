@@ -93,6 +93,19 @@ pub trait Addressed: Query {
     const OF: RegionName;
 }
 
+/// Names the answer of each question, and the room that gives it where only one does.
+#[macro_export]
+macro_rules! queries {
+    ($($Question:ident => $Answer:ident $(, of $ROOM:ident)?;)+) => {$(
+        impl $crate::signal::Query for $Question {
+            type Answer = $Answer;
+        }
+        $(impl $crate::signal::Addressed for $Question {
+            const OF: $crate::RegionName = $crate::rooms::$ROOM;
+        })?
+    )+};
+}
+
 /// A stored body that can't be decoded.
 #[derive(Debug, thiserror::Error)]
 #[error("a stored {name} can't be read: {why}")]

@@ -107,7 +107,7 @@ fn lives_in(pid: i32, groups: &BTreeSet<i32>) -> bool {
 }
 
 impl ChildGroup<'_> {
-    /// True when a stop has killed this group.
+    /// True when a stop has come since the permit was given.
     pub fn was_stopped(&self) -> bool {
         self.owner.kills.load(Ordering::SeqCst) != self.kills_before
     }

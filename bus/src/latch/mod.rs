@@ -40,7 +40,7 @@ use crate::lease::{Lease, LeaseLost};
 pub enum LatchState {
     /// Everything may happen.
     Clear,
-    /// A person has reset the stop, but motion waits for a separate `resume`.
+    /// Motion waits for a person's `resume`, after a reset or after a room was given up.
     MotionHeld,
     /// No effect may begin.
     Stopped,

@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query, Trust};
+use crate::signal::Trust;
 use crate::signals::percept::Percept;
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// How many letters of an approval's id name it in a message.
 const CODE: usize = 4;
@@ -118,11 +117,8 @@ signal! {
     ApprovalAnswered: Anywhere, Transient;
 }
 
-impl Query for AnswerApproval {
-    type Answer = ApprovalAnswered;
-}
-impl Addressed for AnswerApproval {
-    const OF: RegionName = rooms::FEAR_AGENT;
+queries! {
+    AnswerApproval => ApprovalAnswered, of FEAR_AGENT;
 }
 
 #[cfg(test)]

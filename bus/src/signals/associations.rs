@@ -3,9 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// Asks the hippocampus what these episodes are associated with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,9 +25,6 @@ signal! {
     AssociationsFollowed: Anywhere, Transient;
 }
 
-impl Query for FollowAssociations {
-    type Answer = AssociationsFollowed;
-}
-impl Addressed for FollowAssociations {
-    const OF: RegionName = rooms::HIPPOCAMPUS;
+queries! {
+    FollowAssociations => AssociationsFollowed, of HIPPOCAMPUS;
 }

@@ -10,10 +10,9 @@ use serde_json::Value as Json;
 
 use super::thought::ActionSummary;
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query, Trust};
+use crate::signal::Trust;
 use crate::units::{Novelty, Salience, Value};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// A moment is over and stored: what was perceived, what was done, and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -375,29 +374,11 @@ signal! {
     EnergyReported: Anywhere, Transient;
 }
 
-impl Query for ProposePlans {
-    type Answer = PlansProposed;
-}
-impl Addressed for ProposePlans {
-    const OF: RegionName = rooms::PLANNING_BRIDGE;
-}
-impl Query for LocateUsually {
-    type Answer = UsuallyLocated;
-}
-impl Addressed for LocateUsually {
-    const OF: RegionName = rooms::SPATIAL_BRIDGE;
-}
-impl Query for AssessContext {
-    type Answer = ContextAssessed;
-}
-impl Addressed for AssessContext {
-    const OF: RegionName = rooms::FEAR_BRIDGE;
-}
-impl Query for ReportEnergy {
-    type Answer = EnergyReported;
-}
-impl Addressed for ReportEnergy {
-    const OF: RegionName = rooms::ENERGY;
+queries! {
+    ProposePlans => PlansProposed, of PLANNING_BRIDGE;
+    LocateUsually => UsuallyLocated, of SPATIAL_BRIDGE;
+    AssessContext => ContextAssessed, of FEAR_BRIDGE;
+    ReportEnergy => EnergyReported, of ENERGY;
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::recall::{EpisodeFilter, RecalledEpisode};
-use crate::signal;
-use crate::signal::{Addressed, Query, Trust};
+use crate::signal::Trust;
 use crate::units::Confidence;
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// A layer of memory whose records can be linked with those of other layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -553,51 +552,15 @@ signal! {
     EpisodesFetched: Anywhere, Transient;
 }
 
-impl Query for LearnConcepts {
-    type Answer = ConceptsLearned;
-}
-impl Addressed for LearnConcepts {
-    const OF: RegionName = rooms::ANTERIOR_TEMPORAL_LOBE;
-}
-impl Query for FindConcepts {
-    type Answer = ConceptsFound;
-}
-impl Addressed for FindConcepts {
-    const OF: RegionName = rooms::ANTERIOR_TEMPORAL_LOBE;
-}
-impl Query for RecallKnowledge {
-    type Answer = KnowledgeRecalled;
-}
-impl Query for ProposeRelationType {
-    type Answer = RelationTypeProposed;
-}
-impl Addressed for ProposeRelationType {
-    const OF: RegionName = rooms::ANTERIOR_TEMPORAL_LOBE;
-}
-impl Query for IngestDocument {
-    type Answer = DocumentIngested;
-}
-impl Addressed for IngestDocument {
-    const OF: RegionName = rooms::ANTERIOR_TEMPORAL_LOBE;
-}
-impl Query for PinRecord {
-    type Answer = RecordChanged;
-}
-impl Query for ForgetRecord {
-    type Answer = RecordChanged;
-}
-impl Query for ConsolidateLayer {
-    type Answer = LayerConsolidated;
-}
-impl Query for RecallAssociated {
-    type Answer = AssociatedRecalled;
-}
-impl Addressed for RecallAssociated {
-    const OF: RegionName = rooms::CROSS_LAYER_GRAPH;
-}
-impl Query for FetchEpisodes {
-    type Answer = EpisodesFetched;
-}
-impl Addressed for FetchEpisodes {
-    const OF: RegionName = rooms::HIPPOCAMPUS;
+queries! {
+    LearnConcepts => ConceptsLearned, of ANTERIOR_TEMPORAL_LOBE;
+    FindConcepts => ConceptsFound, of ANTERIOR_TEMPORAL_LOBE;
+    RecallKnowledge => KnowledgeRecalled;
+    ProposeRelationType => RelationTypeProposed, of ANTERIOR_TEMPORAL_LOBE;
+    IngestDocument => DocumentIngested, of ANTERIOR_TEMPORAL_LOBE;
+    PinRecord => RecordChanged;
+    ForgetRecord => RecordChanged;
+    ConsolidateLayer => LayerConsolidated;
+    RecallAssociated => AssociatedRecalled, of CROSS_LAYER_GRAPH;
+    FetchEpisodes => EpisodesFetched, of HIPPOCAMPUS;
 }

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// Asks the text encoder for vectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,9 +72,6 @@ signal! {
     MeantFound: Anywhere, Transient;
 }
 
-impl Query for FindMeant {
-    type Answer = MeantFound;
-}
-impl Addressed for FindMeant {
-    const OF: RegionName = rooms::ENTORHINAL_CORTEX;
+queries! {
+    FindMeant => MeantFound, of ENTORHINAL_CORTEX;
 }

@@ -3,9 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// What a person wants done with a fear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,15 +110,7 @@ signal! {
     FearsRecalled: Anywhere, Transient;
 }
 
-impl Query for SurveyFears {
-    type Answer = FearsSurveyed;
-}
-impl Addressed for SurveyFears {
-    const OF: RegionName = rooms::FEAR_AGENT;
-}
-impl Query for RecallFears {
-    type Answer = FearsRecalled;
-}
-impl Addressed for RecallFears {
-    const OF: RegionName = rooms::FEAR_AGENT;
+queries! {
+    SurveyFears => FearsSurveyed, of FEAR_AGENT;
+    RecallFears => FearsRecalled, of FEAR_AGENT;
 }

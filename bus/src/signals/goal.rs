@@ -4,9 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query, Trust};
-use crate::{RegionName, rooms};
+use crate::signal::Trust;
+use crate::{queries, signal};
 
 /// The state of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,9 +189,6 @@ signal! {
     GoalsSurveyed: Anywhere, Transient;
 }
 
-impl Query for SurveyGoals {
-    type Answer = GoalsSurveyed;
-}
-impl Addressed for SurveyGoals {
-    const OF: RegionName = rooms::GOALS;
+queries! {
+    SurveyGoals => GoalsSurveyed, of GOALS;
 }

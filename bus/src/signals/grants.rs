@@ -3,9 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// The reach of an "always". The person reads each reach in words before granting it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,9 +65,6 @@ signal! {
     GrantsSurveyed: Anywhere, Transient;
 }
 
-impl Query for SurveyGrants {
-    type Answer = GrantsSurveyed;
-}
-impl Addressed for SurveyGrants {
-    const OF: RegionName = rooms::FEAR_AGENT;
+queries! {
+    SurveyGrants => GrantsSurveyed, of FEAR_AGENT;
 }

@@ -8,11 +8,10 @@ use super::grants::{AlwaysOffer, GrantReach};
 use super::thought::Mind;
 use crate::ids::MessageId;
 use crate::mode::Powers;
-use crate::signal;
 use crate::signal::Trust;
-use crate::signal::{Addressed, Query};
+use crate::{queries, signal};
+
 use crate::units::Confidence;
-use crate::{RegionName, rooms};
 
 /// A wish to act. Its message id is its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,11 +139,8 @@ pub struct DecisionTaken {
     pub granted: Option<String>,
 }
 
-impl Query for ApprovalDecided {
-    type Answer = DecisionTaken;
-}
-impl Addressed for ApprovalDecided {
-    const OF: RegionName = rooms::FEAR_AGENT;
+queries! {
+    ApprovalDecided => DecisionTaken, of FEAR_AGENT;
 }
 
 signal! {

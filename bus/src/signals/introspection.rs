@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::percept::PainKind;
-use crate::signal;
-use crate::signal::{Addressed, Query};
+use crate::{queries, signal};
+
 use crate::units::{Confidence, Intensity, Valence, Value};
-use crate::{RegionName, rooms};
 
 /// Asks the nucleus accumbens which events it learned to lead to which outcomes. Empty fields don't filter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -183,33 +182,10 @@ signal! {
     RhythmsDiscovered: Anywhere, Transient;
 }
 
-impl Query for ListLinks {
-    type Answer = LinksListed;
-}
-impl Addressed for ListLinks {
-    const OF: RegionName = rooms::NUCLEUS_ACCUMBENS;
-}
-impl Query for SenseVitals {
-    type Answer = VitalsSensed;
-}
-impl Addressed for SenseVitals {
-    const OF: RegionName = rooms::VITAL_SIGNS;
-}
-impl Query for ReportPain {
-    type Answer = PainReported;
-}
-impl Addressed for ReportPain {
-    const OF: RegionName = rooms::PAIN_DETECTOR;
-}
-impl Query for ForeseeVerdict {
-    type Answer = VerdictForeseen;
-}
-impl Addressed for ForeseeVerdict {
-    const OF: RegionName = rooms::FEAR_AGENT;
-}
-impl Query for DiscoverRhythms {
-    type Answer = RhythmsDiscovered;
-}
-impl Addressed for DiscoverRhythms {
-    const OF: RegionName = rooms::SUPRACHIASMATIC_NUCLEUS;
+queries! {
+    ListLinks => LinksListed, of NUCLEUS_ACCUMBENS;
+    SenseVitals => VitalsSensed, of VITAL_SIGNS;
+    ReportPain => PainReported, of PAIN_DETECTOR;
+    ForeseeVerdict => VerdictForeseen, of FEAR_AGENT;
+    DiscoverRhythms => RhythmsDiscovered, of SUPRACHIASMATIC_NUCLEUS;
 }

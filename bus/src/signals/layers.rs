@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::concepts::MemoryRef;
-use crate::Query;
-use crate::signal;
+
+use crate::{queries, signal};
 
 /// Asks a room for a page of its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,9 +87,7 @@ signal! {
     HurtRecalled: Learning, Lossless;
 }
 
-impl Query for ExportRecords {
-    type Answer = RecordsExported;
-}
-impl Query for ImportRecords {
-    type Answer = RecordsImported;
+queries! {
+    ExportRecords => RecordsExported;
+    ImportRecords => RecordsImported;
 }

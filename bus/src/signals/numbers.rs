@@ -6,10 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::signal;
-use crate::signal::{Addressed, Query, Trust};
+use crate::signal::Trust;
 use crate::units::Confidence;
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// Asks the intraparietal sulcus, the quick sense of numbers, how a series looks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -272,21 +271,8 @@ signal! {
     MathRecordRemoved: Memory, Lossless;
 }
 
-impl Query for JudgeSeries {
-    type Answer = SeriesJudged;
-}
-impl Addressed for JudgeSeries {
-    const OF: RegionName = rooms::INTRAPARIETAL_SULCUS;
-}
-impl Query for AnalyseSeries {
-    type Answer = SeriesAnalysed;
-}
-impl Addressed for AnalyseSeries {
-    const OF: RegionName = rooms::ANGULAR_GYRUS;
-}
-impl Query for Calculate {
-    type Answer = Calculated;
-}
-impl Addressed for Calculate {
-    const OF: RegionName = rooms::ANGULAR_GYRUS;
+queries! {
+    JudgeSeries => SeriesJudged, of INTRAPARIETAL_SULCUS;
+    AnalyseSeries => SeriesAnalysed, of ANGULAR_GYRUS;
+    Calculate => Calculated, of ANGULAR_GYRUS;
 }

@@ -4,9 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// The channels that reach outside. Their writers aren't the owner, and every message to them passes the outbox.
 pub const OUTSIDE_CHANNELS: [&str; 6] = ["mqtt", "telegram", "slack", "twilio", "discord", "email"];
@@ -191,9 +189,6 @@ signal! {
     OutboxChanged: Anywhere, Transient;
 }
 
-impl Query for ChangeOutbox {
-    type Answer = OutboxChanged;
-}
-impl Addressed for ChangeOutbox {
-    const OF: RegionName = rooms::OUTBOX;
+queries! {
+    ChangeOutbox => OutboxChanged, of OUTBOX;
 }

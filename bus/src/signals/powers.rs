@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::mode::{Mode, Powers};
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// Asks the gate what the agent may do now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,15 +56,7 @@ signal! {
     PowersReported: Anywhere, Transient;
 }
 
-impl Query for ReportPowers {
-    type Answer = PowersReported;
-}
-impl Addressed for ReportPowers {
-    const OF: RegionName = rooms::AUTONOMY;
-}
-impl Query for RestorePowers {
-    type Answer = PowersReported;
-}
-impl Addressed for RestorePowers {
-    const OF: RegionName = rooms::AUTONOMY;
+queries! {
+    ReportPowers => PowersReported, of AUTONOMY;
+    RestorePowers => PowersReported, of AUTONOMY;
 }

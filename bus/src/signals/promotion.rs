@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::concepts::{MemoryRef, RelationLesson};
-use crate::signal;
-use crate::signal::{Addressed, Query};
+use crate::{queries, signal};
+
 use crate::units::Confidence;
-use crate::{RegionName, rooms};
 
 /// Asks every source of promotion for what repeats. A source answers with [`CandidatesOffered`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,12 +97,7 @@ signal! {
     PromotionEnded: Anywhere, Transient;
 }
 
-impl Query for OfferCandidates {
-    type Answer = CandidatesOffered;
-}
-impl Query for Promote {
-    type Answer = PromotionEnded;
-}
-impl Addressed for Promote {
-    const OF: RegionName = rooms::SEMANTIC_PROMOTER;
+queries! {
+    OfferCandidates => CandidatesOffered;
+    Promote => PromotionEnded, of SEMANTIC_PROMOTER;
 }

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// Asks the tool index which tools fit a goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,9 +69,6 @@ signal! {
     PromptBuilt: Deliberation, Lossless;
 }
 
-impl Query for RankTools {
-    type Answer = ToolsRanked;
-}
-impl Addressed for RankTools {
-    const OF: RegionName = rooms::TOOL_INDEX;
+queries! {
+    RankTools => ToolsRanked, of TOOL_INDEX;
 }

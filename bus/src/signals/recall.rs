@@ -9,10 +9,9 @@ use super::fear::FearsRecalled;
 use super::percept::SalientPercept;
 use super::skill::ProgramRecalled;
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query, Trust};
+use crate::signal::Trust;
 use crate::units::{Confidence, Rpe, Salience, Valence, Value};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// Selects episodes. Empty fields don't filter; `query` ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -532,36 +531,11 @@ signal! {
     InquiryAnswered: Anywhere, Transient;
 }
 
-impl Query for RecallEpisodes {
-    type Answer = EpisodesRecalled;
-}
-impl Addressed for RecallEpisodes {
-    const OF: RegionName = rooms::HIPPOCAMPUS;
-}
-impl Query for PredictOutcomes {
-    type Answer = OutcomesPredicted;
-}
-impl Addressed for PredictOutcomes {
-    const OF: RegionName = rooms::NUCLEUS_ACCUMBENS;
-}
-impl Query for DescribeTime {
-    type Answer = TimeDescribed;
-}
-impl Addressed for DescribeTime {
-    const OF: RegionName = rooms::SUPRACHIASMATIC_NUCLEUS;
-}
-impl Query for ReportStats {
-    type Answer = StatsReported;
-}
-impl Query for ImportEpisodes {
-    type Answer = EpisodesImported;
-}
-impl Addressed for ImportEpisodes {
-    const OF: RegionName = rooms::HIPPOCAMPUS;
-}
-impl Query for Inquiry {
-    type Answer = InquiryAnswered;
-}
-impl Addressed for Inquiry {
-    const OF: RegionName = rooms::INTROSPECTOR;
+queries! {
+    RecallEpisodes => EpisodesRecalled, of HIPPOCAMPUS;
+    PredictOutcomes => OutcomesPredicted, of NUCLEUS_ACCUMBENS;
+    DescribeTime => TimeDescribed, of SUPRACHIASMATIC_NUCLEUS;
+    ReportStats => StatsReported;
+    ImportEpisodes => EpisodesImported, of HIPPOCAMPUS;
+    Inquiry => InquiryAnswered, of INTROSPECTOR;
 }

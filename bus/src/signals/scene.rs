@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::signal;
-use crate::signal::{Addressed, Lane, NotRead, Policy, Query, Signal, Stage, decode_json};
+use crate::signal::{Lane, NotRead, Policy, Signal, Stage, decode_json};
 use crate::units::{Confidence, Novelty, Salience};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// A detected object. Labels are often wrong; the confidence is the detector's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,11 +153,8 @@ pub struct SceneSurveyed {
     pub next_target: Option<String>,
 }
 
-impl Query for SurveyScene {
-    type Answer = SceneSurveyed;
-}
-impl Addressed for SurveyScene {
-    const OF: RegionName = rooms::SCENE;
+queries! {
+    SurveyScene => SceneSurveyed, of SCENE;
 }
 
 signal! {

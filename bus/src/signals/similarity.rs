@@ -4,9 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::recall::Via;
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// The layer of memory whose records are episodes.
 pub const EPISODES: &str = "hippocampus";
@@ -114,9 +112,6 @@ signal! {
     SimilarFound: Anywhere, Transient;
 }
 
-impl Query for FindSimilar {
-    type Answer = SimilarFound;
-}
-impl Addressed for FindSimilar {
-    const OF: RegionName = rooms::ENTORHINAL_CORTEX;
+queries! {
+    FindSimilar => SimilarFound, of ENTORHINAL_CORTEX;
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::signal;
-use crate::signal::{Addressed, Query};
+use crate::{queries, signal};
+
 use crate::units::Confidence;
-use crate::{RegionName, rooms};
 
 /// The name that a model uses to call a program like a tool.
 pub const RUN_PROGRAM: &str = "run_program";
@@ -286,11 +285,8 @@ signal! {
     ProgramsRecalled: Anywhere, Transient;
 }
 
-impl Query for RecallPrograms {
-    type Answer = ProgramsRecalled;
-}
-impl Addressed for RecallPrograms {
-    const OF: RegionName = rooms::CEREBELLUM;
+queries! {
+    RecallPrograms => ProgramsRecalled, of CEREBELLUM;
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,21 +179,8 @@ signal! {
     SleepEnded: Anywhere, Lossless;
 }
 
-impl Query for RequestSleep {
-    type Answer = SleepEnded;
-}
-impl Addressed for RequestSleep {
-    const OF: RegionName = rooms::CONSOLIDATION;
-}
-impl Query for ScoreEpisodes {
-    type Answer = EpisodesScored;
-}
-impl Addressed for ScoreEpisodes {
-    const OF: RegionName = rooms::HIPPOCAMPUS;
-}
-impl Query for CompressEpisodes {
-    type Answer = EpisodesCompressed;
-}
-impl Addressed for CompressEpisodes {
-    const OF: RegionName = rooms::HIPPOCAMPUS;
+queries! {
+    RequestSleep => SleepEnded, of CONSOLIDATION;
+    ScoreEpisodes => EpisodesScored, of HIPPOCAMPUS;
+    CompressEpisodes => EpisodesCompressed, of HIPPOCAMPUS;
 }

@@ -8,10 +8,9 @@ use serde_json::Value as Json;
 use super::intent::{Alternative, Refusal};
 use crate::hash::StableHash;
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query};
+use crate::{queries, signal};
+
 use crate::units::Confidence;
-use crate::{RegionName, rooms};
 
 /// The origin of a thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -359,11 +358,8 @@ signal! {
     TurnEnded: Deliberation, Lossless;
 }
 
-impl Query for SurveyTurns {
-    type Answer = TurnsSurveyed;
-}
-impl Addressed for SurveyTurns {
-    const OF: RegionName = rooms::HABIT;
+queries! {
+    SurveyTurns => TurnsSurveyed, of HABIT;
 }
 
 #[cfg(test)]

@@ -4,10 +4,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
-use crate::signal;
-use crate::signal::{Addressed, Query, Trust};
+use crate::signal::Trust;
 use crate::units::{Confidence, Novelty, Salience};
-use crate::{RegionName, rooms};
+use crate::{queries, signal};
 
 /// The kind of an entry in working memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -94,9 +93,6 @@ signal! {
     WorkingMemorySurveyed: Anywhere, Transient;
 }
 
-impl Query for SurveyWorkingMemory {
-    type Answer = WorkingMemorySurveyed;
-}
-impl Addressed for SurveyWorkingMemory {
-    const OF: RegionName = rooms::WORKING_MEMORY;
+queries! {
+    SurveyWorkingMemory => WorkingMemorySurveyed, of WORKING_MEMORY;
 }

@@ -83,7 +83,7 @@ impl LlmKeys {
         MoneyLimits { per_hour, per_day, per_session }
     }
 
-    /// What calls of models may cost.
+    /// What model calls may cost.
     pub const fn budget(&self) -> Budget {
         let Self { tokens_per_hour, tokens_per_day, tokens_per_session, .. } = *self;
         Budget { tokens_per_hour, tokens_per_day, tokens_per_session, money: self.money_limits() }
@@ -138,7 +138,7 @@ impl LlmKeys {
     /// Counts with the model's own tokenizer if its file is named. Otherwise it estimates.
     ///
     /// # Errors
-    /// The file is no tokenizer.
+    /// The file isn't a tokenizer.
     pub fn token_counter(&self) -> Result<TokenCounter, Fault> {
         let Some(file) = &self.tokenizer_file else { return Ok(TokenCounter::Estimated) };
         let tokenizer = Tokenizer::open(file).map_err(|error| {

@@ -36,6 +36,7 @@ mod endless;
 mod fears;
 mod granting;
 mod grants;
+mod handover;
 mod law;
 mod learned;
 mod options;

@@ -96,7 +96,7 @@ pub struct FearAgent {
     pub(super) pinned: BTreeSet<String>,
     pub(super) asked: BTreeMap<MessageId, Timestamp>,
     pub(super) predicting: BTreeMap<MessageId, Timestamp>,
-    cleared: BTreeMap<MessageId, Clearance>,
+    pub(super) cleared: BTreeMap<MessageId, Clearance>,
     /// What a person allowed for good, by its id.
     #[serde(default)]
     pub(super) grants: BTreeMap<String, Grant>,
@@ -115,7 +115,7 @@ pub struct FearAgent {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Clearance {
+pub(super) struct Clearance {
     expires: Timestamp,
     reissue: Timestamp,
 }
@@ -568,31 +568,5 @@ impl Hears<PreemptionChanged> for FearAgent {
             PreemptionRequested::Reset { .. } => pulse.keep(FearEvent::Stopped(false)),
             _ => {}
         }
-    }
-}
-
-impl FearAgent {
-    /// The tracker has it now and answers for it from here on.
-    fn handed_over(&self, id: MessageId, pulse: &mut Pulse<'_, Self>) {
-        if self.cleared.contains_key(&id) {
-            if let Some(entry) = pulse.record::<GateEntry>(&record_key(id)) {
-                Self::keep_begun(&entry, pulse);
-            }
-            pulse.keep(FearEvent::Closed { id });
-            pulse.remove(record_key(id));
-        }
-    }
-}
-
-impl Hears<ExecutionStarted> for FearAgent {
-    fn hear(&self, started: &ExecutionStarted, pulse: &mut Pulse<'_, Self>) {
-        self.handed_over(started.intent_id, pulse);
-    }
-}
-
-impl Hears<ToolResult> for FearAgent {
-    fn hear(&self, result: &ToolResult, pulse: &mut Pulse<'_, Self>) {
-        self.handed_over(result.intent, pulse);
-        self.ended(result, pulse);
     }
 }

@@ -1,6 +1,8 @@
 //! Walks a parsed shell program and follows what would run: pipelines with their data, functions where they are called,
 //! loops with their words, and the folder after `cd`.
 
+mod bounds;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -18,6 +20,7 @@ use super::paths::UNKNOWN;
 use super::programs;
 use super::verdict::{Findings, rules};
 use super::words::BETWEEN;
+use bounds::{bounded, is_arithmetic, nesting};
 
 /// Longest program that is parsed, in bytes. A longer one is asked about.
 const SOURCE_LIMIT: usize = 48 * 1024;
@@ -575,54 +578,4 @@ impl<'a> Walker<'a> {
     pub(super) fn forget_function(&mut self, name: &str) {
         self.functions.remove(name);
     }
-}
-
-/// A simple command as text of bounded length. It is shown with each question about it.
-fn bounded(command: &SimpleCommand) -> String {
-    let text = command.to_string();
-    match text.char_indices().nth(COMMAND_SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
-fn is_arithmetic(predicate: &Binary) -> bool {
-    matches!(
-        predicate,
-        Binary::ArithmeticEqualTo
-            | Binary::ArithmeticNotEqualTo
-            | Binary::ArithmeticLessThan
-            | Binary::ArithmeticLessThanOrEqualTo
-            | Binary::ArithmeticGreaterThan
-            | Binary::ArithmeticGreaterThanOrEqualTo
-    )
-}
-
-/// Deepest nesting of brackets and compound words, counted in the raw text. The count may be too high, never too low.
-fn nesting(source: &str) -> usize {
-    let (mut depth, mut most) = (0usize, 0);
-    let mut run = 0usize;
-    for word in source.split([' ', '\t', '\n', ';', '&', '|']) {
-        match word {
-            "if" | "while" | "until" | "for" | "case" | "select" => depth += 1,
-            "fi" | "done" | "esac" => depth = depth.saturating_sub(1),
-            // These recurse without a closing word.
-            "!" | "time" | "coproc" | "function" => run += 1,
-            _ => {}
-        }
-        for byte in word.bytes() {
-            match byte {
-                b'(' | b'{' => depth += 1,
-                b')' | b'}' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            most = most.max(depth);
-        }
-        most = most.max(depth);
-    }
-    // A closing bracket in quotes must not hide an opening one. So far more openings than a person writes count as too
-    // deep.
-    let openings = source.bytes().filter(|b| matches!(b, b'(' | b'{')).count();
-    let doubled = source.matches("((").count() + source.matches("$(").count().saturating_sub(24);
-    if openings > 600 || run > 200 { usize::MAX } else { most.max(doubled) }
 }

@@ -15,7 +15,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// The address of a client that has nobody to call.
 pub const NOWHERE: &str = "http://127.0.0.1";
 
-/// A client for a provider that is reached by HTTP.
+/// An HTTP client for a provider.
 pub fn client(key: &str, url: &str) -> Result<Client, Fault> {
     let told = |error: &dyn std::fmt::Display| Fault::new(key, format!("{key}: {error}"), "see `maxim doctor`");
     let roots = Roots::of(url, None).map_err(|error| told(&error))?;

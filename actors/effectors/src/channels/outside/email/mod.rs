@@ -107,8 +107,8 @@ impl ChannelKeys for EmailKeys {
     }
 }
 
-/// A mail server of a protocol and its two usual ports, with TLS from the first byte and without. The bare scheme is plain on
-/// this machine; elsewhere SMTP begins TLS by itself, as a submission does, and IMAP must say so.
+/// Reads a mail server's address. The protocol has two usual ports: one with TLS from the first byte, one without. The bare
+/// scheme is unencrypted on this machine; elsewhere SMTP uses STARTTLS by itself, and IMAP must name it.
 pub(super) fn mail_server(
     key: &str,
     text: &str,
