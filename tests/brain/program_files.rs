@@ -205,6 +205,29 @@ const APPROVED: &[(&str, &[Held], Held)] = &[
         &[("package.json", "{\"scripts\": {\"x\": \"echo first > out\"}}")],
         ("package.json", "{\"scripts\": {\"x\": \"echo second > out\"}}"),
     ),
+    (
+        "make -s -C m",
+        &[("m/Makefile", "include Makefile.common\n"), ("m/Makefile.common", "all:\n\t@echo first > ../out\n")],
+        ("m/Makefile.common", "all:\n\t@echo second > ../out\n"),
+    ),
+    (
+        "python3 tasks.py",
+        &[("tasks.py", "import runpy\nrunpy.run_path('tasks')\n"), ("tasks", "open('out', 'w').write('first')\n")],
+        ("tasks", "open('out', 'w').write('second')\n"),
+    ),
+    (
+        "python3 path.py",
+        &[
+            ("path.py", "import sys\nsys.path.insert(0, '.git/y')\nimport hh\n"),
+            (".git/y/hh.py", "open('out', 'w').write('first')\n"),
+        ],
+        (".git/y/hh.py", "open('out', 'w').write('second')\n"),
+    ),
+    (
+        "sh hook.sh",
+        &[("hook.sh", "X=.husky; . ./$X/pre-commit\n"), (".husky/pre-commit", "echo first > out\n")],
+        (".husky/pre-commit", "echo second > out\n"),
+    ),
 ];
 
 #[test]
@@ -253,9 +276,9 @@ fn a_yes_in_words_that_comes_too_late_gets_the_new_question_as_its_answer() {
 fn what_did_not_change_runs_after_the_yes() {
     let mut bench = Bench::new();
     bench.put("run.sh", "echo first > out\n");
-    bench.put("notes.txt", "data");
+    bench.put("notes.csv", "data");
     let asked = id_of(&bench.say("run the command sh run.sh"));
-    bench.put("notes.txt", "other data");
+    bench.put("notes.csv", "other data");
     bench.decides(asked, false);
     assert_eq!(fs::read_to_string(bench.file("out")).expect("it has run"), "first\n");
 }

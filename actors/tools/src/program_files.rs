@@ -38,13 +38,13 @@ const ABSENT: &str = "absent";
 
 static NAMES: LazyLock<Names> = LazyLock::new(|| Names::of(include_str!("program_names.tsv")));
 
-/// Which files are programs, by name.
+/// Files that don't belong to the fingerprint, and folders by name.
 #[derive(Default)]
 struct Names {
+    data: Vec<&'static str>,
     scripts: Vec<&'static str>,
-    sources: Vec<&'static str>,
-    products: Vec<&'static str>,
     filled: Vec<&'static str>,
+    git: Vec<&'static str>,
     hooks: Vec<&'static str>,
 }
 
@@ -55,9 +55,9 @@ impl Names {
             table.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('\t'))
         {
             let list = match kind {
+                "data" => &mut names.data,
                 "script" => &mut names.scripts,
-                "source" => &mut names.sources,
-                "product" => &mut names.products,
+                "git" => &mut names.git,
                 "hooks" => &mut names.hooks,
                 _ => &mut names.filled,
             };
@@ -66,10 +66,8 @@ impl Names {
         names
     }
 
-    /// Whether a file of this name belongs to the fingerprint. If not, its content decides.
-    fn is_program(&self, name: &str, is_filled: bool) -> bool {
-        let listed = |list: &[&str]| list.iter().any(|pattern| fits(pattern, name));
-        listed(&self.scripts) || (!is_filled && (listed(&self.sources) || listed(&self.products)))
+    fn lists(list: &[&str], name: &str) -> bool {
+        list.iter().any(|pattern| fits(pattern, name))
     }
 }
 
@@ -226,7 +224,6 @@ impl ProgramFiles {
             };
             let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
             paths.sort();
-            let is_git = folder.file_name().is_some_and(|name| name == ".git");
             let inside = folder.strip_prefix(root).unwrap_or(&folder);
             let is_below = |name: &str| inside.components().any(|part| part.as_os_str() == name);
             let (is_in_git, is_hooks) = (is_below(".git"), NAMES.hooks.iter().any(|name| is_below(name)));
@@ -256,11 +253,13 @@ impl ProgramFiles {
                     walk.files.insert(key, hex(&Sha256::digest(target.as_bytes())));
                     continue;
                 }
-                // HEAD, the index and their like change with each commit.
-                if is_git && !NAMES.is_program(&name, false) {
-                    continue;
-                }
-                if is_hooks || NAMES.is_program(&name, is_filled) || runs_by_itself(&path, &meta, is_filled) {
+                let is_left_out = match () {
+                    () if is_filled => true,
+                    () if is_in_git => is_git_state(inside, &name, &path),
+                    () => Names::lists(&NAMES.data, &name),
+                };
+                let is_script = || Names::lists(&NAMES.scripts, &name) || runs_by_itself(&path, &meta, is_filled);
+                if is_hooks || !is_left_out || is_script() {
                     walk.take(&path, key);
                 }
             }
@@ -271,6 +270,23 @@ impl ProgramFiles {
 /// The digest of an object in a repository, without the two digits that name its folder.
 fn is_git_object(name: &str) -> bool {
     matches!(name.len(), 38 | 62) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// A file of a repository that git itself rewrites with each commit: `.git/index`, `.git/refs/heads/main`. `inside` is
+/// its folder.
+fn is_git_state(inside: &Path, name: &str, path: &Path) -> bool {
+    let mut parts = inside.components().map(|part| part.as_os_str().to_string_lossy());
+    if !parts.any(|part| part == ".git") {
+        return false;
+    }
+    let rest: Vec<String> = parts.map(|part| part.into_owned()).chain([name.to_owned()]).collect();
+    match rest.first().map(String::as_str) {
+        // A branch has any name, so the content decides.
+        Some("refs") => bytes_of(path, 256).is_ok_and(|bytes| {
+            bytes.starts_with(b"ref: refs/") || bytes.trim_ascii_end().iter().all(u8::is_ascii_hexdigit)
+        }),
+        _ => Names::lists(&NAMES.git, &rest.join("/")),
+    }
 }
 
 /// What one answer may still hold.
@@ -311,12 +327,12 @@ impl Walk {
             return;
         }
         if self.files.len() >= FIXED {
-            self.beyond.get_or_insert_with(|| format!("the folder holds more than {FIXED} program and build files"));
+            self.beyond.get_or_insert_with(|| format!("the folder holds more than {FIXED} files that are no data"));
             return;
         }
         if self.bytes.saturating_add(meta.len()) > FIXED_BYTES {
             let most = FIXED_BYTES >> 20;
-            self.beyond.get_or_insert_with(|| format!("the program and build files have more than {most} MB"));
+            self.beyond.get_or_insert_with(|| format!("its files that are no data have more than {most} MB"));
             return;
         }
         let digest = match digest_of(path, FIXED_BYTES - self.bytes) {
@@ -451,11 +467,17 @@ mod tests {
             ("sub/helper.py", "x = 1"),
             ("Makefile", "all:"),
             ("tool", "#!/bin/sh"),
-            ("notes.txt", "a"),
-            ("data.json", "{}"),
+            ("notes.md", "a"),
+            ("data.csv", "1"),
+            ("tasks", "print(1)"),
+            ("conf.json5.code", "x"),
+            ("words.txt", "a"),
             ("package.json", "{}"),
             (".git/hooks/pre-commit", "#!/bin/sh"),
             (".git/index", "i"),
+            (".git/refs/heads/main", "0"),
+            (".git/refs/heads/late", "rm x"),
+            (".git/objects/late", "rm x"),
             (".git/config", "[core]"),
             ("target/debug/app.d", "x"),
             ("build/gen.sh", "echo"),
@@ -475,21 +497,26 @@ mod tests {
             ".git/0123456789abcdef0123456789abcdef012345/late.py",
             ".git/config",
             ".git/hooks/pre-commit",
+            ".git/objects/late",
+            ".git/refs/heads/late",
             ".git/y/late.py",
             ".husky/pre-commit",
             "Makefile",
             "Makefile.common",
             "build/gen.sh",
+            "conf.json5.code",
             "package.json",
             "run.sh",
             "sub/helper.py",
             "t/a.t",
+            "tasks",
             "tool",
+            "words.txt",
         ];
         assert_eq!(names, expected);
         assert!(before.is_whole());
-        for quiet in ["notes.txt", "data.json", ".git/index", "target/debug/app.d"] {
-            write(quiet, "changed");
+        for quiet in ["notes.md", "data.csv", ".git/refs/heads/main", ".git/index", "target/debug/app.d"] {
+            write(quiet, "cafe");
             assert_eq!(before.changes(&programs.fix(&scope(&at))), None, "{quiet}");
         }
         for loud in expected {

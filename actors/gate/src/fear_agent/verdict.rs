@@ -72,8 +72,8 @@ pub(super) struct Findings {
     command: Option<String>,
     /// The parameter of the call that is being judged.
     parameter: Option<String>,
-    /// The program that is being judged, if a wall of the sandbox may refuse it.
-    hit: Option<Hit>,
+    /// The programs that are being judged, each inside the one before it, if a wall of the sandbox may refuse them.
+    hits: Vec<Hit>,
     /// The judged code runs on another machine or behind a wall of its own.
     pub(super) elsewhere: bool,
     /// It would run code, asked about or not.
@@ -90,7 +90,16 @@ impl Findings {
             rules: Vec::new(),
             asks: Vec::new(),
         };
-        Self { mode, worst, asks: Vec::new(), command: None, parameter: None, hit: None, elsewhere: false, runs: false }
+        Self {
+            mode,
+            worst,
+            asks: Vec::new(),
+            command: None,
+            parameter: None,
+            hits: Vec::new(),
+            elsewhere: false,
+            runs: false,
+        }
     }
 
     pub(super) fn ask(&mut self, rule: Rule, reason: impl Into<String>) {
@@ -118,16 +127,16 @@ impl Findings {
         std::mem::replace(&mut self.command, command)
     }
 
-    /// From now on findings are about this program if a wall refuses it. Returns the previous one.
-    pub(super) fn about_hit(&mut self, hit: Option<Hit>) -> Option<Hit> {
-        let before = self.hit.clone();
-        self.hit = hit.or(self.hit.take());
+    /// From now on findings are also about this program if a wall refuses it. Returns the number of programs so far.
+    pub(super) fn about_hit(&mut self, hit: Option<Hit>) -> usize {
+        let before = self.hits.len();
+        self.hits.extend(hit);
         before
     }
 
-    /// Restores the previous program.
-    pub(super) fn about_hit_again(&mut self, before: Option<Hit>) {
-        self.hit = before;
+    /// Only the programs up to this number are judged again.
+    pub(super) fn about_hit_again(&mut self, before: usize) {
+        self.hits.truncate(before);
     }
 
     /// Whether something is asked about that no wall refuses. Its effects aren't known.
@@ -169,7 +178,7 @@ impl Findings {
         }
         if verdict == Verdict::Ask {
             let (command, parameter) = (self.command.clone(), self.parameter.clone());
-            let hit = self.hit.clone().filter(|hit| hit.answers(rule.0));
+            let hit = self.hits.iter().rev().find(|hit| hit.answers(rule.0)).cloned();
             let ask = Ask { rule: rule.0, reason: reason.clone(), command, parameter, touch: None, hit };
             let is_new = !self.asks.iter().any(|known| known.rule == rule.0);
             if is_new || (self.asks.len() < ASKS && !self.asks.contains(&ask)) {

@@ -237,7 +237,7 @@ mod tests {
         use maxim_bus::signals::program_files::{Found, Wanted};
 
         let setting = Setting { mode: Mode::Active, workdir: "/w".into(), home: "/h".into(), own: Default::default() };
-        for command in ["make -C q", "make -s --directory=q", "make --directory q all", "cd q && make"] {
+        for command in ["make -C q", "make -Cq", "make -s --directory=q", "make --directory q all", "cd q && make"] {
             let params = serde_json::json!({ "command": command });
             let mut seen = super::super::Seen::default();
             for _ in 0..4 {

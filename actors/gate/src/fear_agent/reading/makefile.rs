@@ -28,19 +28,52 @@ pub(super) fn judge(walker: &mut Walker, text: &str, args: &[String]) {
     }
     let text = text.replace("\\\n", " ");
     judge_reading(walker, &text);
-    let is_dry = |arg: &String| {
-        let is_short = arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['n', 'q', 't']);
-        is_short || matches!(arg.as_str(), "--dry-run" | "--just-print" | "--recon" | "--question" | "--touch")
-    };
-    if args.iter().any(is_dry) {
-        return;
-    }
+    let Some(wanted) = targets(args) else { return };
     let rules_of = parse(&text);
-    let wanted: Vec<String> = args.iter().filter(|arg| !arg.starts_with('-') && !arg.contains('=')).cloned().collect();
     for line in reached(&rules_of, &wanted).into_iter().take(RECIPES) {
         let line = line.trim_start().trim_start_matches(['@', '-', '+', ' ', '\t']);
         walker.apart(|walker| walker.script(&as_shell(line), &Stream::default()));
     }
+}
+
+/// The targets among the arguments of make. `None`: it makes nothing.
+fn targets(args: &[String]) -> Option<Vec<String>> {
+    const VALUED: &str =
+        "--directory --file --makefile --include-dir --old-file --assume-old --what-if --new-file --assume-new --eval";
+    const DRY: &str = "--dry-run --just-print --recon --question --touch";
+    let is_listed = |list: &str, word: &str| list.split(' ').any(|known| known == word);
+    let mut found = Vec::new();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let Some(letters) = arg.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            found.extend(Some(arg.clone()).filter(|arg| !arg.contains('=')));
+            continue;
+        };
+        if letters.starts_with('-') {
+            if is_listed(DRY, arg) {
+                return None;
+            }
+            if is_listed(VALUED, arg) {
+                args.next();
+            }
+            continue;
+        }
+        for (at, letter) in letters.char_indices() {
+            match letter {
+                'n' | 'q' | 't' => return None,
+                'C' | 'f' | 'I' | 'o' | 'W' | 'E' => {
+                    if at + 1 == letters.len() {
+                        args.next();
+                    }
+                    break;
+                }
+                // The rest is their value: `-j4`, `-Oline`.
+                'j' | 'l' | 'O' => break,
+                _ => {}
+            }
+        }
+    }
+    Some(found)
 }
 
 /// What make gets besides its files: makefile text by `--eval`, and variables on the command line and in the
