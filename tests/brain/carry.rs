@@ -430,9 +430,9 @@ fn a_line_that_is_no_record_is_named_and_an_outsider_brings_nothing_in() {
     assert_eq!((kept, merged), (1, 0), "{bad:?}");
     let words = [
         "missing field",
-        "before",
+        "earlier",
         "\"dreams\"",
-        "before",
+        "earlier",
         "`trust`",
         "EOF",
         "event",

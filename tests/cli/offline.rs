@@ -136,7 +136,7 @@ fn a_file_that_is_imported_twice_is_there_once() {
     }
     home.write("work/b.jsonl", r#"{"id": "a1", "text": "another thing"}"#);
     let done = home.run(&["memory", "import", "b.jsonl"]);
-    assert!(done.code == Some(2) && done.out.contains("line 1: the id \"a1\" is kept already"), "{done:?}");
+    assert!(done.code == Some(2) && done.out.contains("line 1: the id \"a1\" is stored already"), "{done:?}");
     let exported = home.run(&["memory", "export", "-"]).out;
     other.write("work/all.jsonl", &exported);
     assert_eq!(other.run(&["memory", "import", "all.jsonl", "--json"]).json()["imported"], 300);

@@ -181,7 +181,7 @@ fn a_whole_record_that_was_edited_is_refused_and_one_that_sleep_or_use_changed_i
     for line in lines {
         let carried = carry(&mut other, std::slice::from_ref(&line));
         assert_eq!((carried.kept, carried.known, carried.bad.len()), (0, 0, 1), "{line}");
-        assert!(carried.bad[0].1.contains("kept already with other content"), "{:?}", carried.bad);
+        assert!(carried.bad[0].1.contains("stored already with other content"), "{:?}", carried.bad);
     }
     // Used since then, it counts as known.
     let used = edited(open, "/episode/access_count", json!(7));
