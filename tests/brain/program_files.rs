@@ -318,6 +318,19 @@ fn what_is_allowed_for_good_is_asked_about_again_when_it_changed() {
 }
 
 #[test]
+fn what_a_run_leaves_beside_its_sources_is_a_change_unless_it_is_data() {
+    for (output, next) in [("out.log", "done"), ("prog", "asked")] {
+        let mut bench = Bench::new();
+        bench.put("run.sh", &format!("echo x >> {output}\n"));
+        let asked = id_of(&bench.say("run the command sh run.sh"));
+        bench.decides(asked, true);
+        let (status, reason) = bench.runs("sh run.sh");
+        assert_eq!(status, next, "{output}: {reason}");
+        assert!(next == "done" || reason.contains("prog (new) changed"), "{reason}");
+    }
+}
+
+#[test]
 fn beyond_the_bounds_nothing_is_allowed_for_good() {
     let mut bench = Bench::new();
     for n in 0..2_001 {
