@@ -77,7 +77,7 @@ impl Done {
                 Self::Forgotten(word)
             }
             5 => {
-                let approval = asked(daemon, &format!("run the command git push origin {}", letters("d", cycle)));
+                let approval = asked(daemon, &format!("run the command git reset --hard {}", letters("d", cycle)));
                 done(&format!("/v1/approvals/{approval}"), json!({"allow": false}));
                 Self::Decided(approval)
             }
@@ -230,7 +230,7 @@ fn nothing_of_any_kind_that_was_acknowledged_is_lost_over_kills() {
     let cycles = std::env::var("MAXIM_KILL_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let place = Place::new();
     let mut daemon = place.start();
-    let stays = asked(&daemon, "run the command git push origin undecided");
+    let stays = asked(&daemon, "run the command git reset --hard undecided");
     let mut last = Vec::new();
     for cycle in 0..cycles {
         let done: Vec<Done> =

@@ -237,7 +237,7 @@ fn over_tls_nothing_passes_but_to_a_broker_that_is_believed() {
     let plain = private("127.0.0.1", &believed).replace(&broker.private.to_string(), &broker.port.to_string());
     let wrong = [
         (private("127.0.0.1", ""), "channels.mqtt.ca_file"),
-        (private("127.0.0.2", &believed), "the name that stands in the certificate"),
+        (private("127.0.0.2", &believed), "the name in the certificate"),
         (plain, "the server doesn't speak TLS"),
     ];
     for (toml, fix) in wrong {
