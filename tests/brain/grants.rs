@@ -34,7 +34,7 @@ fn survey(bench: &mut Bench, revoke: Option<String>) -> GrantsSurveyed {
 fn an_always_covers_that_command_and_no_other_script_chain_or_substitution() {
     let mut bench = Bench::new();
     for name in ["count.sh", "other.sh", "run.sh"] {
-        fs::write(bench.file(name), format!("#!/bin/sh\necho {name} >> ran.log\n")).expect("written");
+        fs::write(bench.file(name), format!("#!/bin/sh\necho {name} >> ran\n")).expect("written");
     }
     let asked = bench.say("run the command sh count.sh");
     assert_eq!(status(&asked), "asked", "{asked:?}");
@@ -44,7 +44,7 @@ fn an_always_covers_that_command_and_no_other_script_chain_or_substitution() {
     assert!(reply.contains(&covers), "what it covers is told first: {reply}");
     let told = bench.say(&format!("always {}", code_in(&asked)));
     assert!(told.reply.clone().unwrap_or_default().contains("Allowed for good: g-"), "{told:?}");
-    let ran = || fs::read_to_string(folder.join("ran.log")).unwrap_or_default().lines().count();
+    let ran = || fs::read_to_string(folder.join("ran")).unwrap_or_default().lines().count();
     assert_eq!(ran(), 1);
     bench.crash();
     assert_eq!(status(&bench.say("run the command sh count.sh")), "done");

@@ -212,8 +212,8 @@ const APPROVED: &[(&str, &[Held], Held)] = &[
     ),
     (
         "python3 tasks.py",
-        &[("tasks.py", "import runpy\nrunpy.run_path('tasks')\n"), ("tasks", "open('out', 'w').write('first')\n")],
-        ("tasks", "open('out', 'w').write('second')\n"),
+        &[("tasks.py", "import runpy\nrunpy.run_path('tasks.code')\n"), ("tasks.code", "open('out', 'w').write('first')\n")],
+        ("tasks.code", "open('out', 'w').write('second')\n"),
     ),
     (
         "python3 path.py",
@@ -276,9 +276,9 @@ fn a_yes_in_words_that_comes_too_late_gets_the_new_question_as_its_answer() {
 fn what_did_not_change_runs_after_the_yes() {
     let mut bench = Bench::new();
     bench.put("run.sh", "echo first > out\n");
-    bench.put("notes.csv", "data");
+    bench.put("notes.txt", "data");
     let asked = id_of(&bench.say("run the command sh run.sh"));
-    bench.put("notes.csv", "other data");
+    bench.put("notes.txt", "other data");
     bench.decides(asked, false);
     assert_eq!(fs::read_to_string(bench.file("out")).expect("it has run"), "first\n");
 }
@@ -319,14 +319,14 @@ fn what_is_allowed_for_good_is_asked_about_again_when_it_changed() {
 
 #[test]
 fn what_a_run_leaves_beside_its_sources_is_a_change_unless_it_is_data() {
-    for (output, next) in [("out.log", "done"), ("prog", "asked")] {
+    for (output, next) in [("out.log", "done"), ("ran.txt", "done"), ("ran", "done"), ("result.dat", "asked")] {
         let mut bench = Bench::new();
         bench.put("run.sh", &format!("echo x >> {output}\n"));
         let asked = id_of(&bench.say("run the command sh run.sh"));
         bench.decides(asked, true);
         let (status, reason) = bench.runs("sh run.sh");
         assert_eq!(status, next, "{output}: {reason}");
-        assert!(next == "done" || reason.contains("prog (new) changed"), "{reason}");
+        assert!(next == "done" || reason.contains("result.dat (new) changed"), "{reason}");
     }
 }
 

@@ -47,7 +47,7 @@ fn a_restored_backup_is_as_it_was_made_and_tells_what_is_not_in_it() {
     let (place, turns) = lived();
     let (code, out, err) = place.cli(&["memory", "restore", "1"]);
     assert_eq!(code, 0, "{err}");
-    assert!(out.contains("isn't in it; 1 recordings") && out.contains("--recordings"), "{out}");
+    assert!(out.contains("1 later recordings") && out.contains("--recordings"), "{out}");
     let daemon = place.start();
     assert_eq!([BEFORE, AFTER].map(|text| knows(&daemon, text)), [true, false]);
     assert_eq!(whys(&daemon, &turns), [200, 404]);
