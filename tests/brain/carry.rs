@@ -439,7 +439,7 @@ fn a_line_that_is_no_record_is_named_and_an_outsider_brings_nothing_in() {
         "nowhere",
         "7",
         "nobody",
-        "no record",
+        "a record of numbers",
     ];
     let numbers: Vec<u64> = bad.iter().map(|(number, _)| *number).collect::<BTreeSet<_>>().into_iter().collect();
     assert_eq!(numbers, [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "{bad:?}");
