@@ -212,7 +212,10 @@ const APPROVED: &[(&str, &[Held], Held)] = &[
     ),
     (
         "python3 tasks.py",
-        &[("tasks.py", "import runpy\nrunpy.run_path('tasks.code')\n"), ("tasks.code", "open('out', 'w').write('first')\n")],
+        &[
+            ("tasks.py", "import runpy\nrunpy.run_path('tasks.code')\n"),
+            ("tasks.code", "open('out', 'w').write('first')\n"),
+        ],
         ("tasks.code", "open('out', 'w').write('second')\n"),
     ),
     (

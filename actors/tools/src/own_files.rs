@@ -91,7 +91,7 @@ mod tests {
             assert_eq!(own.configuration, [base.join("m.toml")], "{config}");
             std::fs::write(base.join("m.toml"), "").expect("written");
             assert_eq!(OwnFiles::within(&own.configuration, &[base.join("work")]).count(), 0, "{config}");
-            assert_eq!(OwnFiles::within(&own.configuration, &[base.clone()]).count(), 1, "{config}");
+            assert_eq!(OwnFiles::within(&own.configuration, std::slice::from_ref(&base)).count(), 1, "{config}");
             assert!(own.is_data(&base.join("data/token")) && !own.is_data(&base.join("work/token")));
         }
     }

@@ -514,7 +514,9 @@ mod tests {
         ];
         assert_eq!(names, expected);
         assert!(before.is_whole());
-        for quiet in ["notes.md", "data.csv", "words.txt", "tasks", ".git/refs/heads/main", ".git/index", "target/debug/app.d"] {
+        for quiet in
+            ["notes.md", "data.csv", "words.txt", "tasks", ".git/refs/heads/main", ".git/index", "target/debug/app.d"]
+        {
             write(quiet, "cafe");
             assert_eq!(before.changes(&programs.fix(&scope(&at))), None, "{quiet}");
         }

@@ -1,8 +1,8 @@
 //! The spatial bridge: where is a thing of this kind usually?
 //!
 //! Biology: place and object-vector cells of the hippocampus, and their readout in the retrosplenial cortex.
-//! Law: per thing and place it counts hits (it was there) and misses (it was not). A place's weight is h · (h + 1)/(h
-//! + m + 2): hits times the expected share of hits. Its share of belief is weight / (Σ weights + 1), where the 1
+//! Law: per thing and place it counts hits (it was there) and misses (it was not). A place's weight is
+//! h · (h + 1)/(h + m + 2): hits times the expected share of hits. Its share of belief is weight / (Σ weights + 1), where the 1
 //! stands for elsewhere. For an unknown thing the answer is about its kind, the last word of its name.
 //! Remembers: 512 things with 16 places each, and where each was last said to be. Forgets: the thing met longest ago,
 //! the weakest place, and statements in an episode that a person has forgotten.

@@ -195,7 +195,9 @@ impl Bench {
         let phase = state["run"]["phase"].as_str().unwrap_or_default().to_owned();
         match phase.as_str() {
             "Judging" => all.extend(self.rig.heard::<JudgeSeries>().into_iter().map(Out::Judge)),
-            "Checking" => all.extend(self.rig.heard::<FetchEpisodes>().into_iter().map(Out::Fetch)),
+            "Checking" => {
+                all.extend(self.rig.heard::<FetchEpisodes>().into_iter().map(|asked| Out::Fetch(Box::new(asked))))
+            }
             "Teaching" => all.extend(self.rig.heard::<LearnConcepts>().into_iter().map(Out::Learn)),
             _ => {}
         }
@@ -205,7 +207,7 @@ impl Bench {
 
 enum Out {
     Judge(JudgeSeries),
-    Fetch(FetchEpisodes),
+    Fetch(Box<FetchEpisodes>),
     Learn(LearnConcepts),
 }
 
